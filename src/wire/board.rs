@@ -77,9 +77,7 @@ impl NeedView {
             _ => '✗',
         }
     }
-}
 
-impl NeedView {
     /// Whether the item is a question that a person answers with a text.
     pub fn takes_answer(&self) -> bool {
         self.commands.iter().any(|next| next.command.starts_with("fairway answer "))
@@ -90,14 +88,33 @@ impl BoardView {
     /// The line in place of the items when there are none: that nothing needs a person, unless a session has just stopped before
     /// the end of its task.
     pub fn calm_line(&self) -> String {
-        let sessions = self.lanes.iter().flat_map(|lane| &lane.sessions).chain(&self.sessions);
-        let stopped: Vec<String> =
-            sessions.filter(|one| one.shown_activity == Some(STOPPED)).map(SessionOverviewView::shown_id).collect();
+        let stopped: Vec<String> = self
+            .all_sessions()
+            .filter(|one| one.shown_activity == Some(STOPPED))
+            .map(SessionOverviewView::shown_id)
+            .collect();
         match stopped.as_slice() {
             [] => "nothing needs you".to_owned(),
             [one] => format!("{one} has just stopped, and its task is not submitted"),
             several => format!("{} have just stopped, and their tasks are not submitted", several.join(", ")),
         }
+    }
+
+    /// The sessions in lanes, then those without one.
+    pub fn all_sessions(&self) -> impl Iterator<Item = &SessionOverviewView> {
+        self.lanes.iter().flat_map(|lane| &lane.sessions).chain(&self.sessions)
+    }
+
+    /// The session with this id; `None` for no id, and for a session that is not shown.
+    pub fn session(&self, id: Option<&str>) -> Option<&SessionOverviewView> {
+        self.all_sessions().find(|one| Some(one.session.id.as_str()) == id)
+    }
+
+    /// The claim of a task; `None` when it has none.
+    pub fn held(&self, task: &str) -> Option<&HeldTaskView> {
+        let of_sessions = self.all_sessions().flat_map(|one| &one.holds);
+        let mut all = self.lanes.iter().flat_map(|lane| &lane.tasks).chain(of_sessions).chain(&self.claims);
+        all.find(|held| held.task_id == task)
     }
 
     /// The index of the lane's most urgent item in `needs_you`. Returns `None` when no item there is about the lane, its

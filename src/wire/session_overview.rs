@@ -1,5 +1,7 @@
 //! A session with what is known of it besides its row, and a claimant's session beside a task.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::{SessionView, values::time};
@@ -105,6 +107,30 @@ impl SessionOverviewView {
     pub fn sandbox_mark(&self) -> Option<String> {
         let class = self.session.sandbox.filter(|class| *class != SandboxClass::Off.as_str())?;
         Some(format!("sandbox {class}"))
+    }
+
+    /// Whether the session has this claim.
+    pub fn shows(&self, held: &HeldTaskView) -> bool {
+        self.holds.iter().any(|other| other.task_id == held.task_id)
+    }
+
+    /// The reason why its task is blocked, else the text that describes its activity, else the task that it was launched for and
+    /// has not claimed; `None` when none of these is known.
+    pub fn work_line(&self) -> Option<Cow<'_, str>> {
+        let blocked = self.holds.iter().find_map(HeldTaskView::blocked_words).filter(|_| self.release.is_none());
+        match (blocked, &self.doing, &self.session.task_id) {
+            (Some(reason), ..) => Some(Cow::Owned(reason)),
+            (_, Some(doing), _) => Some(Cow::Borrowed(&doing.text)),
+            (_, None, Some(task)) if self.holds.is_empty() => {
+                Some(Cow::Owned(format!("launched for {task}, which it has not claimed")))
+            }
+            _ => None,
+        }
+    }
+
+    /// How much of its context is left, such as `context 38% left`; `None` when its agent does not tell.
+    pub fn context_left(&self) -> Option<String> {
+        self.session.context_usage.map(|used| format!("context {:.0}% left", (1.0 - used) * 100.0))
     }
 
     /// The state to show for a session: that it was stopped on purpose, else that it is dead, failed, ended, stale or
@@ -259,7 +285,22 @@ pub struct HeldTaskView {
     pub blocked_reason: Option<String>,
 }
 
+/// A task's status as a person reads it, such as `in review`.
+pub fn status_words(status: &str) -> String {
+    if status == "review" { "in review".to_owned() } else { status.replace('_', " ") }
+}
+
 impl HeldTaskView {
+    /// The task as a person names it.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.task_id, self.title)
+    }
+
+    /// The reason why it is blocked.
+    pub fn blocked_words(&self) -> Option<String> {
+        self.blocked_reason.as_ref().map(|reason| format!("blocked: {reason}"))
+    }
+
     /// The symbol of a claim without a session: `✗` when the task is blocked, `?` when it is in review, else `●`.
     pub fn shape(&self) -> char {
         match self.status {

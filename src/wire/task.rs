@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    ClaimantView,
+    ClaimantView, CommandView,
     values::{texts, time},
 };
 use crate::domain::{
@@ -66,6 +66,25 @@ pub struct TaskView {
     pub updated_at: String,
     /// When it was done or cancelled.
     pub closed_at: Option<String>,
+}
+
+/// The commands that change a task of this status, each with its purpose.
+pub fn task_commands(id: &str, status: &str, is_claimed: bool) -> Vec<CommandView> {
+    let next = |purpose: &str, command: String| CommandView { purpose: purpose.to_owned(), command };
+    let release = || next("release", format!("fairway release {id} --force --reason TEXT"));
+    let finish = || next("finish", format!("fairway done {id} --force --reason TEXT"));
+    let mut found = match status {
+        "todo" => Vec::new(),
+        "in_progress" => {
+            vec![next("block", format!("fairway task block {id} --force --reason TEXT")), release(), finish()]
+        }
+        "blocked" => vec![next("unblock", format!("fairway task unblock {id} --force --reason TEXT")), release()],
+        "review" => vec![finish()],
+        _ => return vec![next("reopen", format!("fairway task reopen {id} --reason TEXT"))],
+    };
+    let force = if is_claimed { " --force" } else { "" };
+    found.push(next("cancel", format!("fairway task cancel {id}{force} --reason TEXT")));
+    found
 }
 
 /// A named command.

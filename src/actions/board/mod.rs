@@ -9,6 +9,7 @@ mod facts;
 mod jobs;
 mod landing;
 mod lane_needs;
+pub mod list;
 mod need;
 mod questions;
 mod refused_host;

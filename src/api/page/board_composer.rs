@@ -10,21 +10,17 @@ use std::{
 use anyhow::Result;
 use tokio::sync::oneshot;
 
-use super::{board_html::parts, board_part::Part, open_html::sessions};
+use super::{board_html::parts, board_part::Part};
 use crate::{
     actions::{
         App,
         agents::approval,
-        board::{BoardCache, WatchedProcess},
-        queue::task::ready::{ReadyFor, ready_summaries},
+        board::{BoardCache, WatchedProcess, list},
     },
     api::{error::ApiError, live_project::AppFactory, store_writer::run_catching_panic},
     env::Timestamp,
     wire::NeedView,
 };
-
-/// So many ready tasks are rows of the list.
-const MAX_READY: usize = 12;
 
 /// The board at one instant, drawn.
 #[derive(Debug, Clone)]
@@ -107,15 +103,14 @@ fn compose(app: &App, cache: &mut BoardCache, hook_providers: &[&str]) -> Result
     let is_approval = |need: &&NeedView| need.kind == "approval";
     let approvals =
         if board.needs_you.iter().any(|need| is_approval(&need)) { approval::list(app, false)? } else { Vec::new() };
-    let ready =
-        if board.counts.ready > 0 { ready_summaries(app, ReadyFor::Anyone, Some(MAX_READY))?.0 } else { Vec::new() };
+    let ready = list::ready_tasks(app, &board)?;
     let now = app.env.now();
     Ok(ComposedBoard {
         project: board.project.clone(),
         seq: board.seq,
         parts: parts(&board, &approvals, &ready),
         items: board.needs_you.iter().map(offered).collect(),
-        sessions: sessions(&board).map(|one| one.session.id.clone()).collect(),
+        sessions: board.all_sessions().map(|one| one.session.id.clone()).collect(),
         processes: cache.processes(),
         next_change: cache.next_change(),
         now,

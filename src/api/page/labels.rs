@@ -2,11 +2,7 @@
 //! HTML changes only when what it shows changes.
 
 use super::html::Html;
-use crate::{
-    domain::age::rough,
-    env::Timestamp,
-    wire::{HeldTaskView, SessionOverviewView},
-};
+use crate::{domain::age::rough, env::Timestamp};
 
 /// The CSS class for the symbol of a state.
 pub(super) fn class_of(shape: char) -> &'static str {
@@ -28,36 +24,6 @@ pub(super) fn shape(html: &mut Html, shape: char, class: &'static str) {
 
 pub(super) fn labelled(html: &mut Html, class: &'static str, text: &str) {
     html.markup("<span class=\"").markup(class).markup("\">").text(text).markup("</span> ");
-}
-
-/// A task's status as a person reads it, such as `in review`.
-pub(super) fn words_of(status: &str) -> String {
-    if status == "review" { "in review".to_owned() } else { status.replace('_', " ") }
-}
-
-/// A task as a person names it.
-pub(super) fn task_name(held: &HeldTaskView) -> String {
-    format!("{} {}", held.task_id, held.title)
-}
-
-/// The line below a session: the reason why its task is blocked, else the text that describes its activity, else the task
-/// that it was launched for and has not claimed. Returns `None` when none of these is known.
-pub(super) fn doing(one: &SessionOverviewView) -> Option<String> {
-    let blocked = one.holds.iter().find_map(|held| held.blocked_reason.as_ref()).filter(|_| one.release.is_none());
-    match (blocked, &one.doing, &one.session.task_id) {
-        (Some(reason), ..) => Some(format!("blocked: {reason}")),
-        (_, Some(doing), _) => Some(doing.text.clone()),
-        (_, None, Some(task)) if one.holds.is_empty() => Some(format!("launched for {task}, which it has not claimed")),
-        _ => None,
-    }
-}
-
-/// For a claim without a session: the reason why the task is blocked, else its title.
-pub(super) fn claim_doing(held: &HeldTaskView) -> String {
-    match &held.blocked_reason {
-        Some(reason) => format!("blocked: {reason}"),
-        None => held.title.clone(),
-    }
 }
 
 /// A time whose age is missing. [`with_ages`] fills it in.

@@ -6,7 +6,7 @@ use super::{
     activity_strip,
     form::{Form, address},
     html::Html,
-    labels::{labelled, time, words_of},
+    labels::{labelled, time},
     open_html::session,
     page_layout::PageFrame,
     patch_html::{self, LineNotes},
@@ -26,7 +26,7 @@ use crate::{
     },
     domain::{LaneName, SessionId, TaskId, evidence::Evidence, review::LinePlace},
     os::git::DiffFormat,
-    wire::{JobView, LaneDetailView, OutboxView, TimelineEntryView, short_job_id},
+    wire::{JobView, LaneDetailView, OutboxView, TimelineEntryView, short_job_id, status_words},
 };
 
 /// The last lines of a screen that are shown.
@@ -118,7 +118,7 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents) {
     for held in &contents.lane.tasks {
         html.markup("<h2 class=\"plain\"><a").attribute("href", &address("/tasks", &[("task", &held.id)]));
         html.markup(">").text(&held.id).markup(" ").text(&held.title).markup("</a></h2><p class=\"crumb\">");
-        labelled(html, "state", &words_of(held.status));
+        labelled(html, "state", &status_words(held.status));
         if held.status == "review" {
             html.markup("<a").attribute("href", &address("/review", &[("task", &held.id)])).markup(">review it</a>");
         }

@@ -8,7 +8,7 @@ use super::{
     command_html::{form, hidden, open_form, written},
     form::address,
     html::Html,
-    labels::{class_of, doing, labelled, shape, task_name, time},
+    labels::{class_of, labelled, shape, time},
     page_command::PageCommand,
 };
 use crate::{
@@ -26,34 +26,13 @@ pub(super) fn things(board: &BoardView, approvals: &[ApprovalView]) -> Vec<Item>
     things.extend((0..board.landing.now.len()).filter_map(|at| landing(&board.landing, at)));
     things.extend(board.sessions.iter().map(|one| {
         thing(format!("session:{}", one.session.id), |html, access| {
-            let tasks: Vec<String> = one.holds.iter().map(task_name).collect();
+            let tasks: Vec<String> = one.holds.iter().map(HeldTaskView::name).collect();
             title(html, &if tasks.is_empty() { one.session.id.clone() } else { tasks.join("; ") });
             session(html, one, access);
         })
     }));
     things.extend(board.jobs.active.iter().map(job));
     things
-}
-
-/// All sessions of the board.
-pub(super) fn sessions(board: &BoardView) -> impl Iterator<Item = &SessionOverviewView> {
-    board.lanes.iter().flat_map(|lane| &lane.sessions).chain(&board.sessions)
-}
-
-/// All claimed tasks of the board.
-fn held(board: &BoardView) -> impl Iterator<Item = &HeldTaskView> {
-    let of_sessions = sessions(board).flat_map(|one| &one.holds);
-    board.lanes.iter().flat_map(|lane| &lane.tasks).chain(of_sessions).chain(&board.claims)
-}
-
-/// The name of the task that an item is about, and the agent of its session.
-pub(super) fn about(board: &BoardView, need: &NeedView) -> (Option<String>, Option<String>) {
-    let task = need.task_id.as_ref().map(|id| {
-        let known = held(board).find(|held| held.task_id == *id);
-        known.map_or_else(|| id.clone(), task_name)
-    });
-    let session = sessions(board).find(|one| need.session_id.as_ref() == Some(&one.session.id));
-    (task, session.and_then(|one| one.session.provider.clone()))
 }
 
 /// An item whose element can be the target of a link.
@@ -74,13 +53,14 @@ pub(super) fn approval_of<'a>(need: &NeedView, approvals: &'a [ApprovalView]) ->
 }
 
 fn need_thing(board: &BoardView, need: &NeedView, approvals: &[ApprovalView]) -> Item {
-    let (task, provider) = about(board, need);
+    let task = need.task_id.as_ref().map(|id| board.held(id).map_or_else(|| id.clone(), HeldTaskView::name));
+    let provider = board.session(need.session_id.as_deref()).and_then(|one| one.session.provider.as_ref());
     let approval = approval_of(need, approvals);
     let answers = need.commands.first().is_some_and(|next| next.command.starts_with("fairway answer "));
     thing(need.id.clone(), |html, access| {
         html.markup("<p class=\"crumb\">");
         labelled(html, "kind", &need.kind.replace('_', " "));
-        for fact in need.lane.iter().chain(&need.session_id).chain(&provider) {
+        for fact in need.lane.iter().chain(&need.session_id).chain(provider) {
             labelled(html, "id", fact);
         }
         time(html, need.since.as_deref());
@@ -190,7 +170,7 @@ pub(super) fn session(html: &mut Html, one: &SessionOverviewView, access: Access
         labelled(html, "quiet", &mark);
     }
     html.markup("</p>");
-    if let Some(doing) = doing(one) {
+    if let Some(doing) = one.work_line() {
         html.markup("<p class=\"doing\">").text(&doing).markup("</p>");
     }
     if let Some(release) = &one.release {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     domain::task::{DEFAULT_PRIORITY, LOWEST_PRIORITY},
-    wire::{TaskDetailView, TaskView},
+    wire::{TaskDetailView, TaskView, task_commands},
 };
 
 /// The fields of a task as texts, as its form shows them.
@@ -67,8 +67,8 @@ pub(super) fn draw(html: &mut Html, frame: &PageFrame, query: &TasksQuery, detai
     if frame.can_act() {
         commands(html, query, task, choices);
     } else {
-        for (purpose, words) in words(task) {
-            written(html, purpose, &words);
+        for next in task_commands(&task.id, task.status, task.claim.is_some()) {
+            written(html, &next.purpose, &next.command);
         }
     }
     html.markup("<details><summary>history</summary><ol class=\"timeline\" role=\"list\">");
@@ -106,32 +106,6 @@ fn facts(html: &mut Html, task: &TaskView) {
     html.markup("</dl>");
 }
 
-/// The commands that change a task's state, each with its purpose.
-fn words(task: &TaskView) -> Vec<(&'static str, String)> {
-    let id = &task.id;
-    let mut found = Vec::new();
-    match task.status {
-        "todo" => {}
-        "in_progress" => {
-            found.push(("block", format!("fairway task block {id} --force --reason TEXT")));
-            found.push(("release", format!("fairway release {id} --force --reason TEXT")));
-            found.push(("finish", format!("fairway done {id} --force --reason TEXT")));
-        }
-        "blocked" => {
-            found.push(("unblock", format!("fairway task unblock {id} --force --reason TEXT")));
-            found.push(("release", format!("fairway release {id} --force --reason TEXT")));
-        }
-        "review" => found.push(("finish", format!("fairway done {id} --force --reason TEXT"))),
-        _ => {
-            found.push(("reopen", format!("fairway task reopen {id} --reason TEXT")));
-            return found;
-        }
-    }
-    let force = if task.claim.is_some() { " --force" } else { "" };
-    found.push(("cancel", format!("fairway task cancel {id}{force} --reason TEXT")));
-    found
-}
-
 fn commands(html: &mut Html, query: &TasksQuery, task: &TaskView, choices: &Choices) {
     let back = query.address(&task.id);
     let epoch = task.claim.as_ref().map(|claim| claim.epoch.to_string());
@@ -152,9 +126,9 @@ fn commands(html: &mut Html, query: &TasksQuery, task: &TaskView, choices: &Choi
         });
         html.markup("</details>");
     }
-    for (purpose, words) in words(task) {
-        if let Some(command) = PageCommand::parse(&words) {
-            form(html, (purpose, &task.id), &words, &command, about);
+    for next in task_commands(&task.id, task.status, task.claim.is_some()) {
+        if let Some(command) = PageCommand::parse(&next.command) {
+            form(html, (&next.purpose, &task.id), &next.command, &command, about);
         }
     }
     let edit = format!("fairway task edit {}", task.id);

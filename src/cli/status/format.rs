@@ -191,7 +191,7 @@ impl Printer {
                 is_free = false;
                 self.session_row(&mut table, Some(&lane.name), one);
             }
-            let is_shown = |held: &&HeldTaskView| lane.sessions.iter().any(|one| shows(one, held));
+            let is_shown = |held: &&HeldTaskView| lane.sessions.iter().any(|one| one.shows(held));
             for held in lane.tasks.iter().filter(|held| !is_shown(held)) {
                 is_free = false;
                 self.claim_row(&mut table, Some(&lane.name), held);
@@ -332,9 +332,4 @@ pub(in crate::cli) fn meaning_of(shape: char) -> Meaning {
         '●' | '▶' => Meaning::Good,
         _ => Meaning::Faint,
     }
-}
-
-/// Whether the session's row on the board already shows this task.
-pub(in crate::cli) fn shows(one: &SessionOverviewView, held: &HeldTaskView) -> bool {
-    one.holds.iter().any(|other| other.task_id == held.task_id)
 }

@@ -61,8 +61,7 @@ const NOTHING: &str = "quiet";
 /// What needs a person, the agents at work, the landings at work and today's cost: `3! 9● 1▶ $4.10+`. A number that is zero is
 /// left out.
 fn line(board: &BoardView) -> String {
-    let sessions = board.lanes.iter().flat_map(|lane| &lane.sessions).chain(&board.sessions);
-    let working = sessions.filter(|one| is_working(one)).count();
+    let working = board.all_sessions().filter(|one| is_working(one)).count();
     let counted = |count: usize, shape: char| (count > 0).then(|| format!("{count}{shape}"));
     let landing = counted(board.landing.now.len(), '▶');
     let parts: Vec<String> = [counted(board.needs_you.len(), '!'), counted(working, '●'), landing, board.cost.short()]

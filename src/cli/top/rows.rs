@@ -4,7 +4,7 @@ use crate::{
     cli::{
         age::age,
         session::list,
-        status::format::{activity, meaning_of, shows},
+        status::format::{activity, meaning_of},
     },
     env::Timestamp,
     render::Meaning,
@@ -97,7 +97,7 @@ pub(super) fn rows(board: &BoardView) -> Vec<Row> {
         }
         let mut is_free = lane.sessions.is_empty();
         for (one, held) in lane.tasks.iter().enumerate() {
-            if !lane.sessions.iter().any(|session| shows(session, held)) {
+            if !lane.sessions.iter().any(|session| session.shows(held)) {
                 is_free = false;
                 add(Part::Lanes, format!("claim:{}", held.task_id), Place::LaneClaim(at, one));
             }
