@@ -113,8 +113,7 @@ scene() {
   [ "${scenes:=0}" = 0 ] || printf '\f\n'
   scenes=$((scenes + 1))
   printf '\033[0;1m$ %s\033[0m\n\n' "$1"
-  # The row of the selected lane has the path of its worktree.
-  frame 110 19 | sed "s#${work}/film#/home/ann#"
+  frame 110 19
 }
 agent T-1 cart "Cart: the total ignores the quantity" ada "found it: the quantity is never used" claude
 agent T-2 tax "Tax of gift cards" bob "two rates, one table" codex

@@ -27,5 +27,5 @@ mod timeouts;
 mod tls;
 
 pub use live_project::{AppFactory, LiveProject};
-pub use page::{Access, PageProviders, page_parts};
+pub use page::{Access, KeyedCommand, PageProviders, keyed_command, page_parts};
 pub use serve::{ListenAddress, PageOptions, ServeOptions, serve};

@@ -1,4 +1,4 @@
-//! The items that need a person, the most urgent first.
+//! The items that need a person, in their order: what asks, what is your turn, what is broken, what waits for others.
 
 use super::string_enum::string_enum;
 
@@ -13,6 +13,14 @@ string_enum! {
         Guard => "guard",
         /// The shell of an agent does not find `fairway`.
         Program => "program",
+        /// A session has ended its turn, and its claimed task is not submitted.
+        Unfinished => "unfinished",
+        /// The turn of a session has shown nothing for long.
+        Silent => "silent",
+        /// Every session with a task in progress is parked.
+        Parked => "parked",
+        /// A submitted task waits for its end, or is unclaimed after a review sent it back.
+        Review => "review",
         /// Another host is silent, and something is recorded as at work there.
         HostSilent => "host_silent",
         /// A dead session has claims.
@@ -23,40 +31,32 @@ string_enum! {
         Stale => "stale",
         /// The lease of a claim has expired.
         Lease => "lease",
-        /// A session has ended its turn, and its claimed task is not submitted.
-        Unfinished => "unfinished",
-        /// The turn of a session has shown nothing for long.
-        Silent => "silent",
-        /// Every session with a task in progress is parked.
-        Parked => "parked",
-        /// An agent has not read what was decided about its work.
-        Decision => "decision",
         /// A landing sent work back, and it was not submitted again; or a base fails its own check, so that no work lands.
         Landing => "landing",
         /// A base and its upstream have gone apart.
         BaseDiverged => "base_diverged",
-        /// Tasks wait for work that another host has landed, and that is not here.
-        LandingElsewhere => "landing_elsewhere",
+        /// The commits of a sandbox could not be taken back.
+        TakeBack => "take_back",
+        /// A job has failed.
+        Job => "job",
         /// A submitted task has an unmet gate.
         Gate => "gate",
-        /// A submitted task waits for its end, or is unclaimed after a review sent it back.
-        Review => "review",
         /// A claimant has blocked its task.
         Blocked => "blocked",
         /// Two lanes conflict, or a lane conflicts with its base.
         Overlap => "overlap",
-        /// A lane has changed files that programs of the person run or read later, and no review has approved it.
-        RunsLater => "runs_later",
-        /// The commits of a sandbox could not be taken back.
-        TakeBack => "take_back",
-        /// A program in a session's sandbox asked for a host that is closed.
-        Host => "host",
         /// A handoff has no live session that it is for.
         Handoff => "handoff",
+        /// An agent has not read what was decided about its work.
+        Decision => "decision",
         /// A person's message was not delivered.
         Prompt => "prompt",
-        /// A job has failed.
-        Job => "job",
+        /// A lane has changed files that programs of the person run or read later, and no review has approved it.
+        RunsLater => "runs_later",
+        /// A program in a session's sandbox asked for a host that is closed.
+        Host => "host",
+        /// Tasks wait for work that another host has landed, and that is not here.
+        LandingElsewhere => "landing_elsewhere",
     }
 }
 

@@ -68,13 +68,13 @@ pub struct NeedView {
 }
 
 impl NeedView {
-    /// The symbol of the item's kind, which distinguishes it without colour: `!` for a decision, `?` for an answer, `✗` for a
-    /// failure.
+    /// The symbol of the item's kind, which distinguishes it without colour: `✗` for what is broken, `?` for what waits for an
+    /// answer or your turn, `!` for any other decision.
     pub fn shape(&self) -> char {
         match self.kind {
-            "approval" | "guard" | "program" | "lease" | "decision" | "prompt" | "runs_later" | "host" => '!',
+            "dead" | "orphan" | "stale" | "host_silent" | "landing" | "base_diverged" | "take_back" | "job" => '✗',
             "question" | "unfinished" | "silent" | "parked" | "review" | "handoff" => '?',
-            _ => '✗',
+            _ => '!',
         }
     }
 

@@ -65,6 +65,9 @@ pub struct SessionOverviewView {
     /// `parked until 17:00 (usage limit of NAME)`, of a parked session.
     #[serde(skip)]
     pub parking: Option<String>,
+    /// Whether it can be relaunched by its id alone.
+    #[serde(skip)]
+    pub can_relaunch: bool,
     /// When a running board saw its process end, before that is recorded.
     #[serde(skip)]
     pub noticed_at: Option<String>,
@@ -301,10 +304,10 @@ impl HeldTaskView {
         self.blocked_reason.as_ref().map(|reason| format!("blocked: {reason}"))
     }
 
-    /// The symbol of a claim without a session: `✗` when the task is blocked, `?` when it is in review, else `●`.
+    /// The symbol of a claim without a session: `!` when the task is blocked, `?` when it is in review, else `●`.
     pub fn shape(&self) -> char {
         match self.status {
-            "blocked" => '✗',
+            "blocked" => '!',
             "review" => '?',
             _ => '●',
         }
@@ -445,6 +448,7 @@ impl From<&SessionOverview> for SessionOverviewView {
                 format!("stopped by {by}")
             }),
             parking: overview.parking.clone(),
+            can_relaunch: overview.can_relaunch,
             noticed_at: time(overview.noticed_at),
             shown_status: overview.shown_status(),
             shown_activity: overview

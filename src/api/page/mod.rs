@@ -39,4 +39,5 @@ pub use access::Access;
 pub use board_html::page_parts;
 pub use origin::PageProviders;
 pub(super) use origin::{Site, SiteAddresses};
+pub use page_command::{KeyedCommand, keyed_command};
 pub(super) use routes::respond;

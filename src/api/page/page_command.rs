@@ -60,6 +60,23 @@ pub(super) enum PageCommand {
     Review(ReviewCommand),
 }
 
+/// What a command of the board needs on a surface with keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyedCommand {
+    pub key: Option<char>,
+    /// The question that a person must confirm before the command is run.
+    pub question: Option<&'static str>,
+    /// Whether `task undo` can take it back.
+    pub is_undoable: bool,
+}
+
+/// Returns the key of a command and its question, as the page has them. Returns `None` for a command that the page cannot run.
+pub fn keyed_command(command: &str) -> Option<KeyedCommand> {
+    let found = PageCommand::parse(command)?;
+    let key = found.key().and_then(|key| key.chars().next());
+    Some(KeyedCommand { key, question: found.question(), is_undoable: found.undoable().is_some() })
+}
+
 impl PageCommand {
     /// Parses a command as the board writes it. Returns `None` for a command that the page cannot run.
     pub(super) fn parse(command: &str) -> Option<Self> {

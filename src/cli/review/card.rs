@@ -16,17 +16,17 @@ const MAX_BODY_LINES: usize = 12;
 const MAX_NAMED: usize = 12;
 
 /// The parts of a card.
-pub(super) struct CardText {
+pub(in crate::cli) struct CardText {
     /// What is above the patch.
-    pub(super) top: String,
+    pub(in crate::cli) top: String,
     /// The patch.
-    pub(super) patch: String,
+    pub(in crate::cli) patch: String,
     /// The commands.
-    pub(super) bottom: String,
+    pub(in crate::cli) bottom: String,
 }
 
 /// Formats the answer when no card waits for this reviewer: each submitted task, with the reason why it is left out.
-pub(super) fn nothing(found: &ReviewNextView) -> String {
+pub(in crate::cli) fn nothing(found: &ReviewNextView) -> String {
     let mut text = String::from("no submitted task waits for your review\n");
     for one in &found.others {
         let _ = writeln!(text, "{}: {}", one.task, escape_line(&one.why));
@@ -34,7 +34,7 @@ pub(super) fn nothing(found: &ReviewNextView) -> String {
     text
 }
 
-pub(super) fn text(card: &ReviewCardView, found: &ReviewNextView, now: Timestamp) -> CardText {
+pub(in crate::cli) fn text(card: &ReviewCardView, found: &ReviewNextView, now: Timestamp) -> CardText {
     let mut top = format!("{}: {}\n", card.task.id, escape_line(&card.task.title));
     heading(&mut top, card, found, now);
     asked(&mut top, card);
@@ -81,7 +81,7 @@ pub(super) fn text(card: &ReviewCardView, found: &ReviewNextView, now: Timestamp
 }
 
 /// Cuts a patch after `limit` lines, and returns whether lines were left out. Without a limit, it returns the whole patch.
-pub(super) fn first_lines(patch: &str, limit: Option<usize>, task: &str) -> (String, bool) {
+pub(in crate::cli) fn first_lines(patch: &str, limit: Option<usize>, task: &str) -> (String, bool) {
     let count = patch.lines().count();
     match limit {
         Some(limit) if count > limit => {

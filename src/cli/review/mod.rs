@@ -1,6 +1,6 @@
 //! `fairway review …`
 
-mod card;
+pub(super) mod card;
 
 use std::path::PathBuf;
 

@@ -7,49 +7,39 @@ use ratatui_core::{
 };
 
 use super::{
-    action::{Aspect, ROW_KEYS, typed},
+    action::Aspect,
     editor::Editor,
     mode::{Mode, View},
-    rows::{Part, RowText, count},
     state::State,
     text::{fit, pad, width, wrap},
 };
 use crate::{env::Timestamp, render::Meaning};
 
-/// The width from which the whole commands stand in the rows.
-const WIDE: usize = 120;
-/// The height from which parts have an empty line between them.
-const HIGH: usize = 30;
-/// The least width of the text of an item that needs a person: with less room the key gives way, which the detail shows too.
-const MIN_NEED: usize = 40;
+/// The width from which keys stand in two columns.
+const TWO_COLUMNS: usize = 76;
 
 const MAX_MESSAGE_LINES: usize = 4;
+
+/// The keys that are about no row.
+const BOARD_KEYS: &[(&str, &str)] = &[
+    ("j k g G", "move; Tab the next part"),
+    ("/", "filter; Esc shows everything"),
+    ("1 2 3 4", "screen, messages, changes, evidence"),
+    ("0, J K", "hide them; move their text"),
+    ("N", "start the next ready task"),
+    ("n", "new task"),
+    ("O", "reopen a closed task"),
+    ("u", "take back what was just done"),
+    ("Ctrl-L", "draw anew"),
+    ("Ctrl-Z", "suspend"),
+    ("q", "quit"),
+];
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     pub now: Timestamp,
     pub has_colour: bool,
 }
-
-struct Column {
-    /// The least width, of the column that takes what is left.
-    least: usize,
-    most: usize,
-    /// Columns of the highest rank go first when there is no room; those of rank 0 stay.
-    rank: u8,
-    /// Whether it takes the width that is left.
-    is_rest: bool,
-}
-
-const fn column(most: usize, rank: u8) -> Column {
-    Column { least: 0, most, rank, is_rest: false }
-}
-
-const fn rest(least: usize) -> Column {
-    Column { least, most: usize::MAX, rank: 0, is_rest: true }
-}
-
-const REST: Column = rest(18);
 
 /// Draws a frame. Returns the position of the cursor while the person types a text, else `None`.
 pub(super) fn draw(buffer: &mut Buffer, state: &State, look: Look) -> Option<Position> {
@@ -63,8 +53,8 @@ pub(super) fn draw(buffer: &mut Buffer, state: &State, look: Look) -> Option<Pos
     canvas.header(state);
     match &state.mode {
         Mode::View(view) => canvas.view(view),
-        Mode::Approval { allow, lines, scroll, is_seen, .. } => {
-            canvas.approval(state, *allow, lines, *scroll, *is_seen);
+        Mode::Approval { offer, lines, scroll, is_seen, .. } => {
+            canvas.approval(state, &offer.label, lines, *scroll, *is_seen);
         }
         Mode::Keys => canvas.keys(state),
         _ => match state.list_width() {
@@ -80,23 +70,17 @@ pub(super) fn draw(buffer: &mut Buffer, state: &State, look: Look) -> Option<Pos
     canvas.status(state)
 }
 
-struct Canvas<'a> {
-    buffer: &'a mut Buffer,
-    columns: usize,
-    rows: usize,
-    look: Look,
+pub(super) struct Canvas<'a> {
+    pub(super) buffer: &'a mut Buffer,
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+    pub(super) look: Look,
     /// A board that may have changed is drawn without colours.
     is_current: bool,
 }
 
-enum Line {
-    Blank,
-    Heading(Part),
-    Row(usize),
-}
-
 impl Canvas<'_> {
-    fn style(&self, meaning: Meaning) -> Style {
+    pub(super) fn style(&self, meaning: Meaning) -> Style {
         let style = Style::new();
         let meaning = if self.is_current { meaning } else { Meaning::Faint };
         match (meaning, self.look.has_colour) {
@@ -110,7 +94,7 @@ impl Canvas<'_> {
     }
 
     /// Puts a text at a position, and cuts it at the right edge. Returns the column after the text.
-    fn put(&mut self, x: usize, y: usize, text: &str, style: Style) -> usize {
+    pub(super) fn put(&mut self, x: usize, y: usize, text: &str, style: Style) -> usize {
         let room = self.columns.saturating_sub(x);
         if room == 0 || y >= self.rows {
             return x;
@@ -121,7 +105,7 @@ impl Canvas<'_> {
         x + width(&text)
     }
 
-    fn put_right(&mut self, y: usize, text: &str, style: Style) {
+    pub(super) fn put_right(&mut self, y: usize, text: &str, style: Style) {
         let x = self.columns.saturating_sub(width(text));
         self.put(x, y, text, style);
     }
@@ -153,241 +137,9 @@ impl Canvas<'_> {
         self.put_right(0, &fit(&parts.join(" · "), room), self.style(Meaning::Faint));
     }
 
+    /// The list, between the first line and the status line.
     fn board(&mut self, state: &State) {
-        let detail = if self.rows >= HIGH { 9 } else { 5 };
-        // The last line is the status line.
-        let bottom = self.rows.saturating_sub(1);
-        let detail = if self.rows >= 16 { detail } else { 0 };
-        let height = bottom.saturating_sub(1 + detail);
-        self.list(state, 1, height);
-        if detail > 0 {
-            self.detail(state, bottom.saturating_sub(detail), detail);
-        }
-    }
-
-    fn list(&mut self, state: &State, mut top: usize, mut height: usize) {
-        let mut lines = Vec::new();
-        let mut cursor = 0;
-        for (at, row) in state.rows.iter().enumerate() {
-            let is_first = at == 0 || state.rows.get(at - 1).is_some_and(|before| before.part != row.part);
-            if is_first {
-                if at > 0 && self.rows >= HIGH {
-                    lines.push(Line::Blank);
-                }
-                lines.push(Line::Heading(row.part));
-            }
-            if at == state.cursor {
-                cursor = lines.len();
-            }
-            lines.push(Line::Row(at));
-        }
-        if state.board.needs_you.is_empty() && height > 0 {
-            self.put(0, top, &state.board.calm_line(), self.style(Meaning::Good));
-            (top, height) = (top + 1, height - 1);
-        }
-        if state.rows.is_empty() {
-            let text = if state.filter.is_empty() {
-                "no lane, no session and no job; N starts an agent on the next ready task"
-            } else {
-                "nothing matches; Esc shows everything"
-            };
-            self.put(0, top + 1, text, self.style(Meaning::Faint));
-            return;
-        }
-        let texts: Vec<RowText> = state.rows.iter().map(|row| row.text(&state.board, self.look.now)).collect();
-        let is_other = |line: &Line| match line {
-            Line::Row(at) => state.rows.get(*at).is_some_and(|row| row.part != Part::Needs),
-            Line::Heading(part) => *part != Part::Needs,
-            Line::Blank => true,
-        };
-        let needs = lines.iter().position(is_other).unwrap_or(lines.len());
-        // What needs a person takes half of the room at most: the rest of the board stays in sight.
-        let half = height / 2;
-        if lines.len() > height && needs > half && needs < lines.len() && half > 1 {
-            let (needs, others) = lines.split_at(needs);
-            let first = if cursor < needs.len() { cursor } else { 0 };
-            self.lines(state, &texts, needs, first, (top, half));
-            let cursor = cursor.saturating_sub(needs.len());
-            self.lines(state, &texts, others, cursor, (top + half, height - half));
-        } else {
-            self.lines(state, &texts, &lines, cursor, (top, height));
-        }
-    }
-
-    /// Draws as many lines as fit into `height` rows from row `top` on, among them the line of the cursor.
-    fn lines(
-        &mut self,
-        state: &State,
-        texts: &[RowText],
-        lines: &[Line],
-        cursor: usize,
-        (top, height): (usize, usize),
-    ) {
-        let most = lines.len().saturating_sub(height);
-        let offset = cursor.saturating_sub(height / 2).min(most);
-        let mut part_widths: Option<(Part, Vec<usize>)> = None;
-        for (y, line) in lines.iter().skip(offset).take(height).enumerate() {
-            match line {
-                Line::Blank => {}
-                Line::Heading(part) => {
-                    let text = format!("{} ({})", part.title(), count(&state.board, *part));
-                    self.put(0, top + y, &text, self.style(Meaning::Strong));
-                }
-                Line::Row(at) => {
-                    let (Some(row), Some(text)) = (state.rows.get(*at), texts.get(*at)) else { continue };
-                    if part_widths.as_ref().is_none_or(|(part, _)| *part != row.part) {
-                        let of_part = state.rows.iter().zip(texts).filter(|(other, _)| other.part == row.part);
-                        let of_part: Vec<&RowText> = of_part.map(|(_, text)| text).collect();
-                        part_widths = Some((row.part, self.widths(row.part, &of_part)));
-                    }
-                    let widths = part_widths.as_ref().map(|(_, widths)| widths.as_slice()).unwrap_or_default();
-                    self.row(top + y, text, widths, *at == state.cursor);
-                }
-            }
-        }
-        let above = offset;
-        let below = lines.len().saturating_sub(offset + height);
-        if above > 0 {
-            self.put_right(top, &format!(" ↑ {above} "), self.style(Meaning::Faint));
-        }
-        if below > 0 && height > 1 {
-            self.put_right(top + height - 1, &format!(" ↓ {below} "), self.style(Meaning::Faint));
-        }
-    }
-
-    fn row(&mut self, y: usize, text: &RowText, widths: &[usize], is_selected: bool) {
-        let style = self.style(text.meaning);
-        self.put(0, y, if is_selected { "›" } else { " " }, self.style(Meaning::Strong));
-        self.put(1, y, &text.shape.to_string(), style);
-        let mut x = 3;
-        for (at, (cell, width)) in text.cells.iter().zip(widths).enumerate() {
-            if *width == 0 {
-                continue;
-            }
-            let style = if at == 0 { style } else { Style::new() };
-            self.put(x, y, &pad(cell, (*width).min(self.columns.saturating_sub(x))), style);
-            x += width + 2;
-        }
-        if is_selected && let (Ok(y), Ok(width)) = (u16::try_from(y), u16::try_from(self.columns)) {
-            let area = ratatui_core::layout::Rect { x: 0, y, width, height: 1 };
-            self.buffer.set_style(area, Style::new().add_modifier(Modifier::REVERSED));
-        }
-    }
-
-    /// The widths of the columns of a part; 0 for one that is not shown.
-    fn widths(&self, part: Part, rows: &[&RowText]) -> Vec<usize> {
-        let columns = self.columns_of(part);
-        let longest =
-            |at: usize| rows.iter().filter_map(|row| row.cells.get(at)).map(|cell| width(&fit(cell, 80))).max();
-        let mut widths: Vec<usize> = columns
-            .iter()
-            .enumerate()
-            .map(|(at, column)| if column.is_rest { column.least } else { longest(at).unwrap_or(0).min(column.most) })
-            .collect();
-        let room = self.columns.saturating_sub(3);
-        let used = |widths: &[usize]| widths.iter().filter(|width| **width > 0).map(|width| width + 2).sum::<usize>();
-        while used(&widths) > room + 2 {
-            let candidate = columns
-                .iter()
-                .enumerate()
-                .filter(|(at, column)| column.rank > 0 && widths.get(*at).is_some_and(|width| *width > 0));
-            let Some((at, _)) = candidate.max_by_key(|(_, column)| column.rank) else { break };
-            if let Some(width) = widths.get_mut(at) {
-                *width = 0;
-            }
-        }
-        // Long names of people's choice give way before the text is gone.
-        while used(&widths) > room + 2 {
-            let fixed = columns.iter().enumerate().filter(|(_, column)| !column.is_rest).map(|(at, _)| at);
-            let Some(at) = fixed.max_by_key(|at| widths.get(*at).copied().unwrap_or(0)) else { break };
-            match widths.get_mut(at) {
-                Some(width) if *width > 6 => *width -= 1,
-                _ => break,
-            }
-        }
-        let left = (room + 2).saturating_sub(used(&widths));
-        let rests = columns.iter().filter(|column| column.is_rest).count().max(1);
-        for (at, _) in columns.iter().enumerate().filter(|(_, column)| column.is_rest) {
-            if let Some(width) = widths.get_mut(at) {
-                *width += left / rests;
-            }
-        }
-        widths
-    }
-
-    fn columns_of(&self, part: Part) -> Vec<Column> {
-        let is_wide = self.columns >= WIDE;
-        match part {
-            Part::Needs => {
-                let cure = if is_wide { 48 } else { 16 };
-                vec![column(9, 0), column(24, 0), rest(MIN_NEED), column(8, 0), column(cure, 1)]
-            }
-            Part::Landing => vec![column(30, 0), column(16, 0), REST, REST],
-            Part::Lanes => vec![
-                column(20, 0),
-                column(if is_wide { 32 } else { 14 }, 0),
-                column(24, 0),
-                column(10, 3),
-                column(30, 0),
-                REST,
-                column(44, 4),
-                column(8, 2),
-            ],
-            Part::Sessions => {
-                vec![column(24, 0), column(if is_wide { 32 } else { 14 }, 0), column(10, 1), column(30, 0), REST]
-            }
-            Part::Claims => vec![column(28, 0), column(24, 0), column(24, 0), REST],
-            Part::Jobs | Part::Failed => vec![column(8, 0), column(20, 1), column(18, 0), REST, REST],
-        }
-    }
-
-    fn detail(&mut self, state: &State, top: usize, height: usize) {
-        let faint = self.style(Meaning::Faint);
-        self.put(0, top, &"─".repeat(self.columns), faint);
-        let mut lines: Vec<(String, Style)> = Vec::new();
-        let subject = state.subject();
-        let mut keys = 0;
-        if let Some(need) = subject.need {
-            let most = if height > 6 { 3 } else { 1 };
-            let mut wrapped = wrap(&need.line, self.columns);
-            if wrapped.len() > most {
-                wrapped.truncate(most - 1);
-                let shown: usize = wrapped.iter().map(|line| line.chars().count()).sum();
-                wrapped.push(fit(&need.line.chars().skip(shown).collect::<String>(), self.columns));
-            }
-            lines.extend(wrapped.into_iter().map(|line| (line, Style::new())));
-            lines.push((format!("evidence: {}", need.evidence), faint));
-            lines
-                .extend(need.commands.iter().map(|next| (format!("{}: {}", next.purpose, next.command), Style::new())));
-        }
-        if let Some(running) = subject.running {
-            let output = running.output.iter().rev().take(height / 2).rev();
-            lines.extend(std::iter::once(&running.what).chain(output).map(|line| (line.clone(), faint)));
-        }
-        if lines.len() + 1 < height {
-            for (key, _) in ROW_KEYS {
-                let Some(command) = typed(*key, &subject, &state.board, &state.person) else { continue };
-                keys += 1;
-                let key = if *key == '\n' { "Enter".to_owned() } else { key.to_string() };
-                lines.push((format!("{key:<5} {command}"), Style::new()));
-            }
-        }
-        if keys == 0 && subject.need.is_none() {
-            lines.push(("? shows the keys".to_owned(), faint));
-        }
-        // A wide screen has two columns of keys.
-        let most = height.saturating_sub(1);
-        if self.columns >= WIDE && lines.len() > most {
-            let middle = self.columns / 2;
-            for (at, (line, style)) in lines.iter().enumerate().take(most * 2) {
-                let x = if at < most { 0 } else { middle };
-                self.put(x, top + 1 + at % most, &pad(line, self.columns - middle), *style);
-            }
-            return;
-        }
-        for (at, (line, style)) in lines.iter().take(most).enumerate() {
-            self.put(0, top + 1 + at, line, *style);
-        }
+        self.list(state, 1, self.rows.saturating_sub(2));
     }
 
     /// Draws the pane to the right of the list, which is `list` columns wide.
@@ -411,18 +163,17 @@ impl Canvas<'_> {
         let request = match request {
             Ok(request) => request,
             Err(why) => {
-                self.put(left, 3, why, faint);
+                self.put(left, 2, why, faint);
                 return;
             }
         };
-        self.put(left, 2, &request.action.typed(), faint);
         match pane.text(&request, state.pane_room()) {
-            None => drop(self.put(left, 3, "…", faint)),
-            Some(lines) if lines.is_empty() => drop(self.put(left, 3, "nothing", faint)),
+            None => drop(self.put(left, 2, "…", faint)),
+            Some(lines) if lines.is_empty() => drop(self.put(left, 2, "nothing", faint)),
             Some(lines) => {
                 for (at, line) in lines.iter().enumerate() {
                     let style = if pane.aspect == Aspect::Changes { self.diff_style(line) } else { Style::new() };
-                    self.put(left, 3 + at, line, style);
+                    self.put(left, 2 + at, line, style);
                 }
             }
         }
@@ -450,9 +201,8 @@ impl Canvas<'_> {
         }
     }
 
-    fn approval(&mut self, state: &State, allow: bool, lines: &[String], scroll: usize, is_seen: bool) {
-        let heading = if allow { "ALLOW THIS?" } else { "DENY THIS?" };
-        self.put(0, 1, heading, self.style(Meaning::Strong));
+    fn approval(&mut self, state: &State, label: &str, lines: &[String], scroll: usize, is_seen: bool) {
+        self.put(0, 1, &format!("{}?", label.to_uppercase()), self.style(Meaning::Strong));
         let height = state.approval_height();
         let room = state.text_width();
         let wrapped = lines.iter().flat_map(|line| {
@@ -467,35 +217,32 @@ impl Canvas<'_> {
         }
     }
 
+    /// What the selected row allows, and beside it the keys of the board.
     fn keys(&mut self, state: &State) {
-        let subject = state.subject();
-        let mut lines: Vec<(String, String)> = [
-            ("j k g G", "move; also arrows, Home, End, Page Up and Page Down"),
-            ("Tab", "next part; Shift-Tab the one before"),
-            ("1 2 3 4", "screen, messages, changes, evidence: beside the list from 120 columns on, else over it"),
-            ("0, J K", "hide what is beside the list; move its text"),
-            ("/", "filter; Esc shows everything again"),
-        ]
-        .map(|(key, text)| (key.to_owned(), text.to_owned()))
-        .into();
-        for (key, meaning) in ROW_KEYS {
-            let key_name = if *key == '\n' { "Enter".to_owned() } else { key.to_string() };
-            let command = typed(*key, &subject, &state.board, &state.person);
-            let command = command.map(|command| format!(": {command}")).unwrap_or_default();
-            lines.push((key_name, format!("{meaning}{command}")));
+        let mut top = 1;
+        if let Some(row) = state.row() {
+            self.put(1, top, &row.title, self.style(Meaning::Strong));
+            top += 1;
         }
-        for (key, text) in [
-            ("N", "start the next ready task: fairway start TASK"),
-            ("Ctrl-L", "draw anew"),
-            ("Ctrl-Z", "suspend"),
-            ("q", "quit"),
-        ] {
-            lines.push((key.to_owned(), text.to_owned()));
+        if let Some(need) = state.subject().need {
+            self.put(1, top, &need.evidence, self.style(Meaning::Faint));
+            top += 1;
         }
-        self.put(0, 1, "KEYS", self.style(Meaning::Strong));
-        for (y, (key, text)) in lines.iter().enumerate() {
-            let x = self.put(1, y + 2, &pad(key, 8), self.style(Meaning::Strong));
-            self.put(x + 1, y + 2, text, Style::new());
+        let mut lines: Vec<(String, String)> =
+            state.offers().into_iter().map(|offer| (offer.key_name(), offer.label)).collect();
+        let of_row = lines.len();
+        lines.extend(BOARD_KEYS.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())));
+        let (middle, room) = (self.columns / 2, self.rows.saturating_sub(top + 2));
+        for (at, (key, text)) in lines.iter().enumerate() {
+            let (x, y) = match at.checked_sub(of_row) {
+                Some(at) if self.columns >= TWO_COLUMNS => (middle, at),
+                _ => (1, at),
+            };
+            if y < room {
+                let end = if x == 1 && self.columns >= TWO_COLUMNS { middle } else { self.columns };
+                let x = self.put(x, top + 1 + y, &pad(key, 8), self.style(Meaning::Strong));
+                self.put(x, top + 1 + y, &fit(text, end.saturating_sub(x + 1)), Style::new());
+            }
         }
     }
 
@@ -522,10 +269,8 @@ impl Canvas<'_> {
                 let text = format!("y runs: {}    any other key: nothing", action.typed());
                 self.put(0, y, &text, self.style(Meaning::Notice));
             }
-            Mode::Approval { id, allow, .. } => {
-                let command = super::action::answer(*id, *allow).typed();
-                let key = if *allow { 'y' } else { 'n' };
-                let text = format!("{key} runs: {command}    Esc: nothing");
+            Mode::Approval { offer, .. } => {
+                let text = format!("{} again: {}    Esc: nothing", offer.key, offer.label);
                 let text = state.message.as_ref().map_or(text, |(_, message)| message.clone());
                 self.put(0, y, &text, self.style(Meaning::Notice));
             }
@@ -534,10 +279,12 @@ impl Canvas<'_> {
                 let last = view.scroll + self.rows.saturating_sub(2).min(view.lines.len());
                 let place = format!("{last}/{} ", view.lines.len());
                 let live = if view.is_live { "live  " } else { "" };
-                self.put(x + 2, y, &format!("{live}{place} q back"), self.style(Meaning::Faint));
+                let offers = view.offers.iter().map(|offer| format!("  {} {}", offer.key, offer.label));
+                let text = format!("{live}{place} q back{}", offers.collect::<String>());
+                self.put(x + 2, y, &text, self.style(Meaning::Faint));
             }
             Mode::Keys => {
-                self.put(0, y, "any key: back", self.style(Meaning::Faint));
+                self.put(0, y, "each key works; Esc: back", self.style(Meaning::Faint));
             }
             Mode::Board => self.board_status(state, y),
         }
@@ -573,10 +320,15 @@ impl Canvas<'_> {
             (None, None) => {
                 let filter =
                     if state.filter.is_empty() { String::new() } else { format!("filter: {}   ", state.filter) };
-                let command = typed('\n', &state.subject(), &state.board, &state.person);
-                let command = command.map(|command| format!("Enter {command}")).unwrap_or_default();
                 let room = self.columns.saturating_sub(width(keys) + 2);
-                self.put(0, y, &fit(&format!("{filter}{command}"), room), self.style(Meaning::Faint));
+                let mut text = filter;
+                for offer in state.offers().iter().filter(|offer| offer.is_direct()) {
+                    let hint = format!("{} {}   ", offer.key_name(), offer.label);
+                    if width(&text) + width(&hint) <= room {
+                        text.push_str(&hint);
+                    }
+                }
+                self.put(0, y, &fit(&text, room), self.style(Meaning::Faint));
                 self.put_right(y, keys, self.style(Meaning::Faint));
             }
         }

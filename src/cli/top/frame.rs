@@ -14,10 +14,9 @@ use super::{
 };
 use crate::{env::Timestamp, os::terminal::Size, wire::BoardView};
 
-/// The lines of the first frame of a board, without colours and trailing blanks. `person` is the name under which the reader
-/// claims tasks.
-pub fn frame_lines(board: BoardView, size: Size, now: Timestamp, person: &str) -> Vec<String> {
-    let state = State::new(board, size, person.to_owned());
+/// The lines of the first frame of a board, without colours and trailing blanks.
+pub fn frame_lines(board: BoardView, size: Size, now: Timestamp) -> Vec<String> {
+    let state = State::new(board, Vec::new(), size);
     lines(&state, Look { now, has_colour: false })
 }
 

@@ -1,18 +1,22 @@
 //! What the state machine of `top` takes, and what it asks for.
 
-use super::{action::Action, key::Key, pane::Request};
+use super::{action::Action, key::Key, offer::Offer, pane::Request};
 use crate::{
+    domain::task::TaskSummary,
     env::Timestamp,
     os::terminal::Size,
-    wire::{ApprovalView, BoardView},
+    wire::{ApprovalView, BoardView, CommandView},
 };
 
 #[derive(Debug)]
 pub(super) enum Input {
     Key(Key),
     Resize(Size),
-    /// The board was composed anew.
-    Board(Box<BoardView>),
+    /// The board was composed anew. `ready`: the first tasks that can be claimed.
+    Board {
+        board: Box<BoardView>,
+        ready: Vec<TaskSummary>,
+    },
     /// The board cannot be composed any more.
     Lost {
         as_of: Timestamp,
@@ -21,8 +25,14 @@ pub(super) enum Input {
     /// A whole approval; `None` when it is no longer open.
     Approval {
         id: i64,
-        allow: bool,
+        offer: Offer,
         found: Option<Box<ApprovalView>>,
+    },
+    /// A review card, and the commands that act on it.
+    Card {
+        task: String,
+        lines: Vec<String>,
+        commands: Vec<CommandView>,
     },
     /// The first ready task and its title; `None` when there is none.
     Next(Option<(String, String)>),
@@ -63,7 +73,8 @@ pub(super) enum Effect {
     CloseView,
     LoadApproval {
         id: i64,
-        allow: bool,
+        offer: Offer,
     },
+    LoadCard(String),
     FindNext,
 }

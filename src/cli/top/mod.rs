@@ -6,7 +6,9 @@ mod editor;
 mod frame;
 mod input;
 mod key;
+mod list_view;
 mod mode;
+mod offer;
 mod pane;
 mod rows;
 mod run_loop;
@@ -14,6 +16,7 @@ mod screen;
 mod state;
 #[cfg(test)]
 mod state_tests;
+mod template;
 mod text;
 mod viewer;
 
@@ -27,10 +30,11 @@ pub use frame::frame_lines;
 
 /// Watch the board: what needs you, lanes and jobs, live
 ///
-/// Shows what `fairway status` shows, as it changes. Each key is a command, shown as one types it: j and k move, Enter attaches
-/// to the session and comes back, y and n answer a permission request after its whole text was shown, ? shows all keys. What
-/// cannot be undone asks first. From 120 columns on, the selected row's screen, messages, changes or evidence stand beside the
-/// list: keys 1 to 4. While it runs, permission requests wait up to ten minutes for an answer.
+/// One list: what needs you, what is at work, what is ready. j and k move, Enter attaches to the session and comes back, ? lists
+/// what the selected row allows, with the keys that the page has, too. a and d answer a permission request after its whole text
+/// was shown, p answers a question or prompts. What cannot be undone asks first. From 120 columns on, the selected row's screen,
+/// messages, changes or evidence stand beside the list: keys 1 to 4. While it runs, permission requests wait up to ten minutes
+/// for an answer.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway top
@@ -55,7 +59,9 @@ impl Args {
         if self.once {
             let app = ctx.app()?;
             let size = frame_size(ctx);
-            let state = State::new(board::compose(&app, &providers)?, size, app.actor.name.clone());
+            let board = board::compose(&app, &providers)?;
+            let ready = board::list::ready_tasks(&app, &board)?;
+            let state = State::new(board, ready, size);
             let lines = frame::lines(&state, Look { now: ctx.env.now(), has_colour: ctx.out.style.is_on() });
             ctx.out.text(&lines.into_iter().map(|line| format!("{line}\n")).collect::<String>())?;
             return Ok(0);

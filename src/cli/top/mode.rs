@@ -1,9 +1,6 @@
 //! The parts of the screen that get the keys.
 
-use super::{
-    action::{Action, TextFor},
-    editor::Editor,
-};
+use super::{action::Action, editor::Editor, offer::Offer, template::Template};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -11,9 +8,13 @@ pub(super) enum Mode {
     Filter(Editor),
     Text {
         title: String,
+        /// The purpose of the command.
+        label: String,
         /// The whole question that the text answers.
         asked: Option<String>,
-        text_for: TextFor,
+        /// The item that the text answers.
+        item: Option<String>,
+        template: Template,
         editor: Editor,
         /// Why the text can no longer be sent; it stays so that the person can copy it.
         over: Option<String>,
@@ -25,18 +26,20 @@ pub(super) enum Mode {
     /// The whole of a permission request; it is answered once its last line was on the screen.
     Approval {
         id: i64,
-        allow: bool,
+        /// The answer, with the key that gives it.
+        offer: Offer,
         lines: Vec<String>,
         scroll: usize,
         is_seen: bool,
     },
     View(View),
+    /// What the selected row allows, with its keys, and the keys of the board.
     Keys,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct View {
-    /// The command whose output it is.
+    /// What it shows: mostly the command whose output it is.
     pub typed: String,
     pub lines: Vec<String>,
     pub scroll: usize,
@@ -46,4 +49,14 @@ pub(super) struct View {
     pub is_diff: bool,
     /// Whether more may come.
     pub is_live: bool,
+    /// What can be done about it.
+    pub offers: Vec<Offer>,
+}
+
+impl View {
+    /// A view without lines, of what does not change.
+    pub(super) fn of(typed: String) -> Self {
+        let (lines, offers) = (Vec::new(), Vec::new());
+        Self { typed, lines, scroll: 0, is_at_end: false, is_diff: false, is_live: false, offers }
+    }
 }

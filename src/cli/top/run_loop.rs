@@ -18,6 +18,7 @@ use super::{
     draw::{Look, draw},
     input::{Effect, Input},
     key::KeyDecoder,
+    offer::Offer,
     pane::{Pane, Request},
     screen::{self, Ansi, Screen},
     state::State,
@@ -25,11 +26,13 @@ use super::{
 };
 use crate::{
     actions::{
+        App,
         agents::approval,
-        board::BoardCache,
+        board::{BoardCache, list},
         core::{errors, inside_session, lookup},
         queue::{
             lane::checkout,
+            review::next::{self, NextRequest},
             task::ready::{self, ReadyFor},
         },
         sessions::{attendance, control::attach},
@@ -39,8 +42,8 @@ use crate::{
         },
     },
     api::{AppFactory, LiveProject},
-    cli::context::Context,
-    domain::{LaneName, SessionId, approval::ApprovalStatus},
+    cli::{context::Context, review::card},
+    domain::{LaneName, SessionId, TaskId, approval::ApprovalStatus},
     env::Timestamp,
     os::{
         executable,
@@ -141,6 +144,7 @@ fn show(ctx: &Context, providers: &[&'static str]) -> Result<End> {
     let begin = Instant::now();
     let mut cache = BoardCache::new();
     let board = cache.compose(project.app()?, providers)?;
+    let ready = list::ready_tasks(project.app()?, &board)?;
     let interval = interval_of(begin.elapsed());
     let mut top = Top {
         ctx,
@@ -149,7 +153,7 @@ fn show(ctx: &Context, providers: &[&'static str]) -> Result<End> {
         program: executable::current_executable()?,
         waiter,
         cache,
-        state: State::new(board, size(), app.actor.name.clone()),
+        state: State::new(board, ready, size()),
         signals: SignalPipe::install(&SIGNALS)?,
         screen: Some(Screen::enter()?),
         terminal: Terminal::new(Ansi::new(ctx.out.style.is_on()))?,
@@ -414,7 +418,8 @@ impl Top<'_> {
                     self.close_viewer();
                     None
                 }
-                Effect::LoadApproval { id, allow } => Some(self.load_approval(id, allow)),
+                Effect::LoadApproval { id, offer } => Some(self.load_approval(id, offer)),
+                Effect::LoadCard(task) => Some(self.load_card(task)),
                 Effect::FindNext => Some(self.find_next()),
             };
             if let Some(next) = next {
@@ -434,7 +439,11 @@ impl Top<'_> {
             viewer.mark_changed();
         }
         let (cache, providers) = (&mut self.cache, &self.providers);
-        let composed = self.project.app().and_then(|app| cache.compose(app, providers));
+        let composed = self.project.app().and_then(|app| {
+            let board = cache.compose(app, providers)?;
+            let ready = list::ready_tasks(app, &board)?;
+            Ok((board, ready))
+        });
         self.interval = interval_of(begin.elapsed() + self.draw_cost);
         self.composed_at = Instant::now();
         self.is_drawn = false;
@@ -443,11 +452,11 @@ impl Top<'_> {
                 self.next_look = None;
                 self.lose("the project's state directory was replaced; start top again".to_owned());
             }
-            Ok(board) => {
+            Ok((board, ready)) => {
                 self.next_look = None;
                 self.proven_at = self.ctx.env.now();
                 self.has_changed = self.cache.is_outdated();
-                self.state.take(Input::Board(Box::new(board)));
+                self.state.take(Input::Board { board: Box::new(board), ready });
                 self.notify();
             }
             Err(error) => {
@@ -532,12 +541,33 @@ impl Top<'_> {
         Ok(edited.err().map(|error| Input::Failed(sentence(&error))))
     }
 
-    fn load_approval(&mut self, id: i64, allow: bool) -> Input {
+    fn load_approval(&mut self, id: i64, offer: Offer) -> Input {
         match self.project.app().and_then(|app| approval::list(app, false)) {
             Ok(found) => {
                 let is_open = ApprovalStatus::Pending.as_str();
                 let found = found.into_iter().find(|one| one.id == id && one.status == is_open).map(Box::new);
-                Input::Approval { id, allow, found }
+                Input::Approval { id, offer, found }
+            }
+            Err(error) => Input::Failed(sentence(&error)),
+        }
+    }
+
+    /// Reads the review card of a task whole, which then counts as seen.
+    fn load_card(&mut self, task: String) -> Input {
+        let now = self.ctx.env.now();
+        let read = |app: &App| {
+            let request = NextRequest { task: Some(TaskId::parse(&task)?), ..NextRequest::default() };
+            let found = next::next(app, &request)?;
+            let Some(card) = &found.card else { return Ok((card::nothing(&found), Vec::new())) };
+            // Without this record, the next card repeats what the reviewer has seen.
+            let note = next::shown(app, card).err().map(|error| format!("\nthis card is not remembered: {error}"));
+            let text = card::text(card, &found, now);
+            Ok((format!("{}{}{}", text.top, text.patch, note.unwrap_or_default()), card.commands.clone()))
+        };
+        match self.project.app().and_then(read) {
+            Ok((text, commands)) => {
+                let lines = text.lines().map(|line| line.replace('\t', "    ")).collect();
+                Input::Card { task, lines, commands }
             }
             Err(error) => Input::Failed(sentence(&error)),
         }

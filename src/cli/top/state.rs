@@ -1,20 +1,24 @@
 //! The state machine: `(state, input) -> effects`. No input and no output, and no clock.
 
 use super::{
-    action::{self, Action, Aspect, KeyCommand, TextFor},
+    action::{self, Action, Aspect},
     editor::Editor,
     input::{Effect, Input},
     key::Key,
     mode::{Mode, View},
+    offer::{self, KeyCommand, Offer},
     pane::{Pane, Request},
-    rows::{self, Part, Row, Subject},
+    rows::{self, Subject},
+    template::Template,
     text,
 };
 use crate::{
+    actions::board::list::{self, ListPart, ListRow},
+    domain::task::TaskSummary,
     env::Timestamp,
     os::terminal::Size,
     render::Meaning,
-    wire::{ApprovalView, BoardView, NeedView},
+    wire::{ApprovalView, BoardView, NeedView, tool_input::is_cut},
 };
 
 /// The most lines of a viewer that are kept; the oldest go first.
@@ -23,7 +27,9 @@ pub(super) const MAX_VIEW_LINES: usize = 20_000;
 #[derive(Debug)]
 pub(super) struct State {
     pub board: BoardView,
-    pub rows: Vec<Row>,
+    /// The first tasks that can be claimed.
+    ready: Vec<TaskSummary>,
+    pub rows: Vec<ListRow>,
     pub cursor: usize,
     pub filter: String,
     pub mode: Mode,
@@ -32,17 +38,19 @@ pub(super) struct State {
     /// The time at which the board was current last; `None` while it is.
     pub as_of: Option<Timestamp>,
     pub running: Option<String>,
+    /// The task whose change the running command makes, and the one whose last change can be taken back.
+    changing: Option<String>,
+    changed: Option<String>,
     pub size: Size,
-    /// The name under which the person claims tasks.
-    pub person: String,
     pub pane: Option<Pane>,
 }
 
 impl State {
     /// Creates the state of a board whose first row is selected.
-    pub(super) fn new(board: BoardView, size: Size, person: String) -> Self {
+    pub(super) fn new(board: BoardView, ready: Vec<TaskSummary>, size: Size) -> Self {
         let mut state = Self {
             board,
+            ready,
             rows: Vec::new(),
             cursor: 0,
             filter: String::new(),
@@ -50,20 +58,26 @@ impl State {
             message: None,
             as_of: None,
             running: None,
+            changing: None,
+            changed: None,
             size,
-            person,
             pane: None,
         };
         state.select_rows(None);
         state
     }
 
-    pub(super) fn row(&self) -> Option<&Row> {
+    pub(super) fn row(&self) -> Option<&ListRow> {
         self.rows.get(self.cursor)
     }
 
     pub(super) fn subject(&self) -> Subject<'_> {
-        self.row().map(|row| row.subject(&self.board)).unwrap_or_default()
+        self.row().map(|row| Subject::of(row, &self.board)).unwrap_or_default()
+    }
+
+    /// What can be done about the selected row.
+    pub(super) fn offers(&self) -> Vec<Offer> {
+        offer::offers(&self.subject(), &self.board)
     }
 
     /// The number of lines for a text that covers the board.
@@ -85,8 +99,9 @@ impl State {
                 self.see_approval();
                 return vec![Effect::Clear];
             }
-            Input::Board(board) => {
+            Input::Board { board, ready } => {
                 self.as_of = None;
+                self.ready = ready;
                 self.board(*board);
             }
             Input::Lost { as_of, why } => {
@@ -96,19 +111,24 @@ impl State {
             Input::Approval { id, found: None, .. } => {
                 self.message = Some((Meaning::Notice, format!("approval {id} is no longer open")));
             }
-            Input::Approval { id, allow, found: Some(found) } => {
-                self.mode = Mode::Approval { id, allow, lines: approval_lines(&found), scroll: 0, is_seen: false };
-                self.see_approval();
+            Input::Approval { id, offer, found: Some(found) } => self.ask_approval(id, offer, &found),
+            Input::Card { task, lines, commands } => {
+                let view =
+                    View { offers: offer::card_offers(&commands, &task), ..View::of(format!("review of {task}")) };
+                self.mode = Mode::View(View { is_diff: true, ..view });
+                self.lines(lines, true);
             }
             Input::Next(Some((task, title))) => {
                 self.mode = Mode::Confirm {
                     question: format!("Start an agent on {task}: {title}?"),
-                    action: action::start(&task),
+                    action: Action::new(&["start", &task]),
                 };
             }
             Input::Next(None) => self.message = Some((Meaning::Notice, "no task is ready".to_owned())),
             Input::Ended { is_ok, said } => {
                 self.running = None;
+                self.changed = self.changing.take().filter(|_| is_ok);
+                let said = if self.changed.is_some() { format!("{said}   u takes it back") } else { said };
                 self.message = Some((if is_ok { Meaning::Good } else { Meaning::Bad }, said));
             }
             Input::Lines { lines, whole } => self.lines(lines, whole),
@@ -128,7 +148,7 @@ impl State {
     }
 
     fn board(&mut self, board: BoardView) {
-        let selected = self.row().map(|row| row.id.clone());
+        let selected = self.row().map(|row| row.key.clone());
         self.board = board;
         self.select_rows(selected);
         self.lock_text();
@@ -144,7 +164,7 @@ impl State {
 
     /// Locks a text whose question is no longer on the board or has become another one.
     fn lock_text(&mut self) {
-        let Mode::Text { text_for: TextFor::Answer { item }, over, .. } = &mut self.mode else { return };
+        let Mode::Text { item: Some(item), over, .. } = &mut self.mode else { return };
         if self.board.needs_you.iter().any(|need| need.id == *item) {
             return;
         }
@@ -154,18 +174,23 @@ impl State {
         *over = Some(format!("{why}: nothing is sent; Esc leaves"));
     }
 
+    /// Shows a permission request, which its key then answers.
+    fn ask_approval(&mut self, id: i64, offer: Offer, found: &ApprovalView) {
+        if offer.key != 'd' && is_cut(&found.input) {
+            let why = "the call is longer than what is stored of it: Enter opens the agent's own window";
+            self.message = Some((Meaning::Notice, why.to_owned()));
+            return;
+        }
+        self.mode = Mode::Approval { id, offer, lines: approval_lines(found), scroll: 0, is_seen: false };
+        self.see_approval();
+    }
+
     /// Selects the rows that the filter leaves. The cursor stays on its object; if that is gone, it stays in its place.
     fn select_rows(&mut self, selected: Option<String>) {
-        let mut rows = rows::rows(&self.board);
-        let word = self.filter.to_lowercase();
-        if !word.is_empty() {
-            let now = Timestamp::parse(&self.board.at).unwrap_or(Timestamp::from_millis(0));
-            rows.retain(|row| row.contains(&self.board, now, &word));
-        }
+        let mut rows = list::rows(&self.board, &self.ready);
+        rows.retain(|row| rows::contains(row, &self.board, &self.filter));
         self.rows = rows;
-        // An object may have a row in two parts: the nearer one is meant.
-        let same = |row: &Row| selected.as_ref().is_some_and(|id| row.id == *id);
-        let found = self.rows.iter().position(same);
+        let found = self.rows.iter().position(|row| selected.as_ref() == Some(&row.key));
         self.cursor = found.unwrap_or(self.cursor).min(self.rows.len().saturating_sub(1));
     }
 
@@ -200,7 +225,13 @@ impl State {
             Key::Ctrl('z') => return vec![Effect::Suspend],
             Key::Ctrl('l') => return vec![Effect::Clear],
             Key::Unknown => return Vec::new(),
-            _ => self.message = None,
+            _ => {}
+        }
+        // After a key that did nothing, the next one leaves the message and not the program.
+        if self.message.take().is_some_and(|(meaning, _)| meaning == Meaning::Notice)
+            && (&self.mode, &key) == (&Mode::Board, &Key::Char('q'))
+        {
+            return Vec::new();
         }
         match &self.mode {
             Mode::Board => self.board_key(key),
@@ -209,10 +240,22 @@ impl State {
             Mode::Confirm { .. } => self.confirm_key(&key),
             Mode::Approval { .. } => self.approval_key(&key),
             Mode::View(_) => self.view_key(&key),
-            Mode::Keys => {
-                self.mode = Mode::Board;
-                Vec::new()
-            }
+            Mode::Keys => self.listed_key(&key),
+        }
+    }
+
+    /// A key while the keys are listed: each of them works.
+    fn listed_key(&mut self, key: &Key) -> Vec<Effect> {
+        self.mode = Mode::Board;
+        let key = match key {
+            Key::Char(key) => *key,
+            Key::Enter => '\n',
+            _ => return Vec::new(),
+        };
+        match self.offers().into_iter().find(|offer| offer.key == key) {
+            Some(offer) => self.take_offer(offer),
+            None if key == '?' || key == 'q' => Vec::new(),
+            None => self.board_key(Key::Char(key)),
         }
     }
 
@@ -233,8 +276,14 @@ impl State {
             Key::BackTab => self.cursor = self.next_part(false),
             Key::Char(key @ ('0'..='4' | 'J' | 'K')) if self.has_room_for_pane() => self.pane_key(key),
             Key::Escape if !self.filter.is_empty() => self.set_filter(String::new()),
-            Key::Enter => return self.key_command('\n'),
-            Key::Char(key) => return self.key_command(key),
+            Key::Char('N') => return vec![Effect::FindNext],
+            Key::Char('u') => return self.undo(),
+            Key::Char('n') => return self.run_template("fairway task add TITLE", "new task"),
+            Key::Char('O') => {
+                return self.run_template("fairway task reopen TASK --reason TEXT", "reopen a closed task");
+            }
+            Key::Enter => return self.row_key('\n'),
+            Key::Char(key) => return self.row_key(key),
             _ => {}
         }
         Vec::new()
@@ -243,8 +292,8 @@ impl State {
     /// The index of the first row of the next or the previous part; wraps around.
     fn next_part(&self, is_forward: bool) -> usize {
         let part = self.row().map(|row| row.part);
-        let first = |wanted: Part| self.rows.iter().position(|row| row.part == wanted).unwrap_or(0);
-        let mut parts: Vec<Part> = self.rows.iter().map(|row| row.part).collect();
+        let first = |wanted: ListPart| self.rows.iter().position(|row| row.part == wanted).unwrap_or(0);
+        let mut parts: Vec<ListPart> = self.rows.iter().map(|row| row.part).collect();
         parts.dedup();
         let Some(at) = parts.iter().position(|one| Some(*one) == part) else { return 0 };
         let next = if is_forward { at + 1 } else { at + parts.len() - 1 };
@@ -267,7 +316,7 @@ impl State {
     /// The size of the text in the pane, as columns and lines.
     pub(super) fn pane_room(&self) -> (usize, usize) {
         let list = self.list_width().unwrap_or_default();
-        (usize::from(self.size.cols).saturating_sub(list + 2), usize::from(self.size.rows).saturating_sub(4))
+        (usize::from(self.size.cols).saturating_sub(list + 2), usize::from(self.size.rows).saturating_sub(3))
     }
 
     /// Everything that the board says about the selected row's lane and session, and about the item that needs a person
@@ -296,44 +345,108 @@ impl State {
         }
     }
 
-    fn key_command(&mut self, key: char) -> Vec<Effect> {
-        let key_command = action::key_command(key, &self.subject(), &self.board, &self.person);
-        match key_command {
-            Err(why) => {
+    /// A key that is about the selected row.
+    fn row_key(&mut self, key: char) -> Vec<Effect> {
+        if let Some(aspect) = Aspect::of_key(key) {
+            return self.open_aspect(aspect);
+        }
+        let offers = self.offers();
+        match offers.into_iter().find(|offer| offer.key == key && offer.is_direct()) {
+            Some(offer) => self.take_offer(offer),
+            None => {
+                self.message = Some((Meaning::Notice, "this key does nothing here; ? shows those that do".to_owned()));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Shows over the list what would stand beside it.
+    fn open_aspect(&mut self, aspect: Aspect) -> Vec<Effect> {
+        let subject = self.subject();
+        let session = subject.session.filter(|_| aspect == Aspect::Screen && subject.job.is_none()).map(str::to_owned);
+        match (action::print(aspect, &subject), session) {
+            (Err(why), _) => {
                 self.message = Some((Meaning::Notice, why.to_owned()));
                 Vec::new()
             }
-            Ok(KeyCommand::Attach { session }) => vec![Effect::Attach(session)],
-            Ok(KeyCommand::Edit { lane }) => vec![Effect::Edit(lane)],
-            Ok(KeyCommand::View(action)) => {
+            (Ok(action), None) => {
                 self.open_view(&action, false);
                 vec![Effect::View(action)]
             }
-            Ok(KeyCommand::Follow(action)) => {
-                self.open_view(&action, true);
-                vec![Effect::View(action)]
-            }
-            Ok(KeyCommand::Peek { session, action }) => {
+            (Ok(action), Some(session)) => {
                 self.open_view(&action, true);
                 vec![Effect::Peek { session, action }]
             }
-            Ok(KeyCommand::Confirm { action, question }) => {
-                self.mode = Mode::Confirm { action, question };
+        }
+    }
+
+    fn run_template(&mut self, command: &str, label: &str) -> Vec<Effect> {
+        let Some(template) = Template::parse(command) else { return Vec::new() };
+        let does = KeyCommand::Run { template, question: None, asked: None, undo: None };
+        self.take_offer(Offer { key: ' ', label: label.to_owned(), does })
+    }
+
+    fn take_offer(&mut self, offer: Offer) -> Vec<Effect> {
+        match offer.does {
+            KeyCommand::Attach { session } => vec![Effect::Attach(session)],
+            KeyCommand::Edit { lane } => vec![Effect::Edit(lane)],
+            KeyCommand::View(action) => {
+                self.open_view(&action, false);
+                vec![Effect::View(action)]
+            }
+            KeyCommand::Follow(action) => {
+                self.open_view(&action, true);
+                vec![Effect::View(action)]
+            }
+            KeyCommand::Answer { id, .. } => vec![Effect::LoadApproval { id, offer }],
+            KeyCommand::Card { task } => vec![Effect::LoadCard(task)],
+            KeyCommand::Run { template, question, asked, undo } => {
+                self.changing = undo;
+                self.ask_or_run(template, question, asked, offer.label)
+            }
+        }
+    }
+
+    /// Asks for the first gap of a command, or for a confirmation; runs one that needs neither.
+    fn ask_or_run(
+        &mut self,
+        template: Template,
+        question: Option<String>,
+        asked: Option<String>,
+        label: String,
+    ) -> Vec<Effect> {
+        match (template.gap(), question) {
+            (Some(gap), _) => {
+                let title = format!("{label}: {gap}");
+                let item = template.given().strip_prefix(&["answer"]).and_then(|words| words.first().copied());
+                let item = item.map(str::to_owned);
+                let editor = Editor::default();
+                self.mode = Mode::Text { title, label, asked, item, template, editor, over: None };
                 Vec::new()
             }
-            Ok(KeyCommand::Ask { title, asked, text_for }) => {
-                self.mode = Mode::Text { title, asked, text_for, editor: Editor::default(), over: None };
+            (None, Some(question)) => {
+                self.mode = Mode::Confirm { action: template.action(), question };
                 Vec::new()
             }
-            Ok(KeyCommand::Answer { id, allow }) => vec![Effect::LoadApproval { id, allow }],
-            Ok(KeyCommand::StartNext) => vec![Effect::FindNext],
+            (None, None) => self.run(template.action()),
+        }
+    }
+
+    /// Takes back the change that the last command from here has made.
+    fn undo(&mut self) -> Vec<Effect> {
+        match self.changed.take() {
+            Some(task) => self.run(Action::new(&["task", "undo", &task])),
+            None => {
+                self.message =
+                    Some((Meaning::Notice, "nothing was changed from here that can be taken back".to_owned()));
+                Vec::new()
+            }
         }
     }
 
     fn open_view(&mut self, action: &Action, is_live: bool) {
-        let is_diff = action.argv.first().is_some_and(|word| word == "lane" || word == "review");
-        let typed = action.typed();
-        self.mode = Mode::View(View { typed, lines: Vec::new(), scroll: 0, is_at_end: is_live, is_diff, is_live });
+        let is_diff = action.argv.first().is_some_and(|word| word == "lane");
+        self.mode = Mode::View(View { is_at_end: is_live, is_diff, is_live, ..View::of(action.typed()) });
     }
 
     fn run(&mut self, action: Action) -> Vec<Effect> {
@@ -347,7 +460,7 @@ impl State {
     }
 
     fn set_filter(&mut self, filter: String) {
-        let selected = self.row().map(|row| row.id.clone());
+        let selected = self.row().map(|row| row.key.clone());
         self.filter = filter;
         self.select_rows(selected);
     }
@@ -371,19 +484,21 @@ impl State {
     }
 
     fn text_key(&mut self, key: &Key) -> Vec<Effect> {
-        let Mode::Text { text_for, editor, over, .. } = &mut self.mode else { return Vec::new() };
+        let Mode::Text { title, label, template, editor, over, .. } = &mut self.mode else { return Vec::new() };
         match key {
-            Key::Escape => self.mode = Mode::Board,
+            Key::Escape => (self.mode, self.changing) = (Mode::Board, None),
             _ if over.is_some() => {}
             Key::Enter => {
                 let text = editor.text();
                 if text.trim().is_empty() {
-                    self.mode = Mode::Board;
+                    (self.mode, self.changing) = (Mode::Board, None);
                     self.message = Some((Meaning::Notice, "nothing was typed; nothing was done".to_owned()));
                     return Vec::new();
                 }
-                let action = text_for.action(text.trim());
-                return self.run(action);
+                let filled = template.clone().fill(text.trim());
+                let Some(gap) = filled.gap() else { return self.run(filled.action()) };
+                *title = format!("{label}: {gap}");
+                (*template, *editor) = (filled, Editor::default());
             }
             key => drop(editor.take(key)),
         }
@@ -399,7 +514,7 @@ impl State {
             }
             // Pasted text must not answer the request.
             Key::Char(_) | Key::Escape | Key::Enter => {
-                self.mode = Mode::Board;
+                (self.mode, self.changing) = (Mode::Board, None);
                 self.message = Some((Meaning::Faint, "nothing was done".to_owned()));
             }
             _ => {}
@@ -410,9 +525,8 @@ impl State {
     fn approval_key(&mut self, key: &Key) -> Vec<Effect> {
         let height = self.approval_height();
         let room = self.text_width();
-        let Mode::Approval { id, allow, lines, scroll, is_seen } = &mut self.mode else { return Vec::new() };
+        let Mode::Approval { offer, lines, scroll, is_seen, .. } = &mut self.mode else { return Vec::new() };
         let last = wrapped_count(lines, room).saturating_sub(height);
-        let wanted = if *allow { 'y' } else { 'n' };
         match key {
             Key::Char('j') | Key::Down => *scroll = (*scroll + 1).min(last),
             Key::Char('k') | Key::Up => *scroll = scroll.saturating_sub(1),
@@ -420,9 +534,9 @@ impl State {
             Key::PageUp => *scroll = scroll.saturating_sub(height),
             Key::Char('G') | Key::End => *scroll = last,
             Key::Char('g') | Key::Home => *scroll = 0,
-            Key::Char(key) if *key == wanted => {
-                if *is_seen {
-                    let action = action::answer(*id, *allow);
+            Key::Char(key) if *key == offer.key => {
+                if let (true, KeyCommand::Answer { action, .. }) = (*is_seen, &offer.does) {
+                    let action = action.clone();
                     return self.run(action);
                 }
                 self.message = Some((Meaning::Notice, "read to the end first: Space".to_owned()));
@@ -457,7 +571,7 @@ impl State {
         let Mode::View(view) = &mut self.mode else { return Vec::new() };
         let last = view.lines.len().saturating_sub(height);
         match key {
-            Key::Char('q' | 'l' | 'd' | 'e' | 'v') | Key::Escape | Key::Enter => {
+            Key::Char('q') | Key::Escape | Key::Enter => {
                 self.mode = Mode::Board;
                 return vec![Effect::CloseView];
             }
@@ -465,7 +579,7 @@ impl State {
                 let key = *key;
                 self.mode = Mode::Board;
                 let mut effects = vec![Effect::CloseView];
-                effects.extend(self.key_command(key));
+                effects.extend(self.row_key(key));
                 return effects;
             }
             Key::Char('j') | Key::Down => view.scroll = (view.scroll + 1).min(last),
@@ -474,6 +588,12 @@ impl State {
             Key::PageUp | Key::Ctrl('u' | 'b') => view.scroll = view.scroll.saturating_sub(height),
             Key::Char('g') | Key::Home => view.scroll = 0,
             Key::Char('G') | Key::End => view.scroll = last,
+            Key::Char(key) => {
+                if let Some(offer) = view.offers.iter().find(|offer| offer.key == *key).cloned() {
+                    self.mode = Mode::Board;
+                    return self.take_offer(offer);
+                }
+            }
             _ => {}
         }
         view.is_at_end = view.is_live && view.scroll == last;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    action::{Aspect, TextFor},
+    action::Aspect,
     draw::Look,
     frame::lines,
     input::{Effect, Input},
@@ -13,6 +13,10 @@ use super::{
     state::State,
 };
 use crate::{
+    domain::{
+        TaskId,
+        task::{TaskStatus, TaskSummary},
+    },
     env::Timestamp,
     os::terminal::Size,
     wire::{
@@ -39,7 +43,10 @@ fn need(kind: &'static str, key: &str, session: &str, command: &str) -> NeedView
 }
 
 fn approval(id: i64) -> NeedView {
-    need("approval", &id.to_string(), "ada", &format!("fairway approvals answer {id} allow"))
+    let mut need = need("approval", &id.to_string(), "ada", &format!("fairway approvals answer {id} allow"));
+    let command = format!("fairway approvals answer {id} deny");
+    need.commands.push(CommandView { purpose: "deny it".to_owned(), command });
+    need
 }
 
 fn board(needs_you: Vec<NeedView>) -> BoardView {
@@ -98,7 +105,7 @@ fn board(needs_you: Vec<NeedView>) -> BoardView {
 }
 
 fn state(needs: Vec<NeedView>) -> State {
-    State::new(board(needs), SIZE, "me@here".to_owned())
+    State::new(board(needs), Vec::new(), SIZE)
 }
 
 fn press(state: &mut State, keys: &str) -> Vec<Effect> {
@@ -115,8 +122,27 @@ fn press(state: &mut State, keys: &str) -> Vec<Effect> {
         .collect()
 }
 
+fn composed(board: BoardView) -> Input {
+    Input::Board { board: Box::new(board), ready: Vec::new() }
+}
+
+/// Presses a key that answers a permission request, and returns what the loop then shows.
+fn shows_request(state: &mut State, key: char, found: Option<ApprovalView>) {
+    let effects = press(state, &key.to_string());
+    let [Effect::LoadApproval { id, offer }] = &effects[..] else { panic!("{effects:?}") };
+    state.take(Input::Approval { id: *id, offer: offer.clone(), found: found.map(Box::new) });
+}
+
+/// The command that an effect runs.
+fn typed(effects: &[Effect]) -> String {
+    match effects {
+        [Effect::View(action) | Effect::Run(action)] => action.typed(),
+        other => panic!("{other:?}"),
+    }
+}
+
 fn selected(state: &State) -> &str {
-    state.row().map_or("-", |row| &row.id)
+    state.row().map_or("-", |row| &row.key)
 }
 
 fn request(id: i64, command: &str) -> ApprovalView {
@@ -147,33 +173,32 @@ fn cursor_moves_by_rows_and_parts() {
         ("", "approval:1"),
         ("k", "approval:1"),
         ("j", "question:bob"),
-        ("\t", "lane:cart"),
-        ("j", "lane:docs"),
         ("\t", "job:0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4"),
+        ("j", "lane:cart"),
         ("\t", "approval:1"),
-        ("G", "job:0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4"),
-        ("j", "job:0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4"),
+        ("G", "lane:shop"),
+        ("j", "lane:shop"),
         ("g", "approval:1"),
     ] {
         assert_eq!(press(&mut state, keys), []);
         assert_eq!(selected(&state), id, "{keys:?}");
     }
     state.take(Input::Key(Key::BackTab));
-    assert_eq!(selected(&state), "job:0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4");
+    assert_eq!(selected(&state), "lane:cart");
 }
 
 #[test]
 fn cursor_stays_on_its_object_when_others_come_and_go() {
     let mut state = state(vec![approval(2)]);
-    press(&mut state, "\tj");
+    press(&mut state, "Gk");
     assert_eq!(selected(&state), "lane:docs");
-    state.take(Input::Board(Box::new(board(vec![approval(1), approval(2), approval(3)]))));
+    state.take(composed(board(vec![approval(1), approval(2), approval(3)])));
     assert_eq!(selected(&state), "lane:docs");
     press(&mut state, "gj");
-    state.take(Input::Board(Box::new(board(vec![approval(1), approval(3)]))));
+    state.take(composed(board(vec![approval(1), approval(3)])));
     assert_eq!(selected(&state), "approval:3");
-    state.take(Input::Board(Box::new(board(Vec::new()))));
-    assert_eq!(selected(&state), "lane:docs");
+    state.take(composed(board(Vec::new())));
+    assert_eq!(selected(&state), "lane:cart");
 }
 
 #[test]
@@ -192,36 +217,48 @@ fn filter_leaves_what_contains_the_text() {
     assert!(shown(&state).contains("nothing matches"));
     // With nothing selected the keys of rows do nothing.
     press(&mut state, "\n");
-    assert_eq!(press(&mut state, "slpryd"), []);
+    assert_eq!(press(&mut state, "spradc"), []);
+}
+
+/// `T-3` is looked for as a whole, in all that a row is about.
+#[test]
+fn filter_finds_an_item_by_its_task_and_no_longer_number() {
+    let about = |task: &str, session: &str| NeedView {
+        task_id: Some(task.to_owned()),
+        ..need("unfinished", session, session, &format!("fairway prompt {session} TEXT"))
+    };
+    let mut state = state(vec![about("T-3", "mail-1"), about("T-37", "bill-1")]);
+    press(&mut state, "/t-3\n");
+    assert_eq!((state.rows.len(), selected(&state)), (1, "unfinished:mail-1"));
 }
 
 #[test]
 fn answer_runs_after_the_request_was_shown_whole_and_the_key_was_pressed_again() {
     let mut state = state(vec![approval(7)]);
-    assert_eq!(press(&mut state, "y"), [Effect::LoadApproval { id: 7, allow: true }]);
-    state.take(Input::Approval { id: 7, allow: true, found: Some(Box::new(request(7, "git push"))) });
+    shows_request(&mut state, 'a', Some(request(7, "git push")));
+    assert!(shown(&state).contains("ALLOW IT?") || shown(&state).contains("SETTLE IT?"), "{}", shown(&state));
     assert!(shown(&state).contains("command: git push"), "{}", shown(&state));
     // The other key answers nothing.
-    assert_eq!(press(&mut state, "n"), []);
+    assert_eq!(press(&mut state, "d"), []);
     assert!(matches!(state.mode, Mode::Board));
-    press(&mut state, "y");
     let long = "line\n".repeat(50);
-    state.take(Input::Approval { id: 7, allow: true, found: Some(Box::new(request(7, &long))) });
-    assert_eq!(press(&mut state, "y"), []);
+    shows_request(&mut state, 'a', Some(request(7, &long)));
+    assert_eq!(press(&mut state, "a"), []);
     assert!(shown(&state).contains("read to the end first"));
-    state.take(Input::Key(Key::Paste("y".to_owned())));
-    let effects = press(&mut state, "Gy");
-    assert!(
-        matches!(&effects[..], [Effect::Run(action)] if action.typed() == "fairway approvals answer 7 allow"),
-        "{effects:?}"
-    );
+    state.take(Input::Key(Key::Paste("a".to_owned())));
+    assert_eq!(typed(&press(&mut state, "Ga")), "fairway approvals answer 7 allow");
     assert!(shown(&state).contains("running: fairway approvals answer 7 allow"));
     // One command at a time.
-    press(&mut state, "y");
-    state.take(Input::Approval { id: 7, allow: true, found: Some(Box::new(request(7, "x"))) });
-    assert_eq!(press(&mut state, "y"), []);
+    shows_request(&mut state, 'a', Some(request(7, "x")));
+    assert_eq!(press(&mut state, "a"), []);
     state.take(Input::Ended { is_ok: false, said: "error: no   hint: fairway x".to_owned() });
     assert!(shown(&state).contains("hint: fairway x"));
+    // What was stored of a call in part can only be denied.
+    let cut = ApprovalView { input: json!("…"), ..request(7, "") };
+    shows_request(&mut state, 'a', Some(cut.clone()));
+    assert!(shown(&state).contains("longer than what is stored"), "{}", shown(&state));
+    shows_request(&mut state, 'd', Some(cut));
+    assert_eq!(typed(&press(&mut state, "d")), "fairway approvals answer 7 deny");
 }
 
 fn question(number: u32, line: &str) -> NeedView {
@@ -234,7 +271,7 @@ fn question(number: u32, line: &str) -> NeedView {
 fn answer_names_its_question_which_stands_whole_above_the_field() {
     let long = format!("may I drop the table {} now?", "orders ".repeat(20));
     let mut state = state(vec![question(1, &long)]);
-    assert!(shown(&state).contains("p answer"), "{}", shown(&state));
+    assert!(shown(&state).contains("p settle it"), "{}", shown(&state));
     press(&mut state, "pyes");
     let screen = shown(&state).replace(['\n', ' '], "");
     assert!(screen.contains(&long.replace(' ', "")), "{}", shown(&state));
@@ -251,7 +288,7 @@ fn text_whose_question_has_changed_is_kept_and_not_sent() {
     for (now, why) in [(vec![question(2, "may I?")], "another question is asked"), (Vec::new(), "it is settled")] {
         let mut state = state(vec![question(1, "which?")]);
         press(&mut state, "/which\npyes");
-        state.take(Input::Board(Box::new(board(now))));
+        state.take(composed(board(now)));
         assert_eq!(press(&mut state, "x\n"), []);
         let screen = shown(&state);
         assert!(screen.contains(why) && screen.contains("> yes") && screen.contains("which?"), "{screen}");
@@ -263,22 +300,23 @@ fn text_whose_question_has_changed_is_kept_and_not_sent() {
 #[test]
 fn question_in_the_window_of_the_agent_takes_no_text() {
     let mut state = state(vec![need("question", "bob:1", "bob", "fairway session attach bob")]);
-    assert!(shown(&state).contains("Enter answer"), "{}", shown(&state));
+    assert!(shown(&state).contains("Enter settle it"), "{}", shown(&state));
     assert_eq!(press(&mut state, "p"), []);
     assert!(matches!(state.mode, Mode::Board));
-    assert!(shown(&state).contains("answered in its own window"), "{}", shown(&state));
+    assert!(shown(&state).contains("this key does nothing here"), "{}", shown(&state));
+    // The next key leaves the message, not the program.
+    assert_eq!(press(&mut state, "q"), []);
+    assert_eq!(press(&mut state, "q"), [Effect::Quit]);
 }
 
 #[test]
 fn request_that_is_settled_elsewhere_is_asked_no_more() {
     let mut state = state(vec![approval(7), approval(8)]);
-    press(&mut state, "y");
-    state.take(Input::Approval { id: 7, allow: true, found: Some(Box::new(request(7, "git push"))) });
-    state.take(Input::Board(Box::new(board(vec![approval(8)]))));
+    shows_request(&mut state, 'a', Some(request(7, "git push")));
+    state.take(composed(board(vec![approval(8)])));
     assert!(matches!(state.mode, Mode::Board));
     // The key meant the other request: on the board it asks anew.
-    assert_eq!(press(&mut state, "y"), [Effect::LoadApproval { id: 8, allow: true }]);
-    state.take(Input::Approval { id: 8, allow: true, found: None });
+    shows_request(&mut state, 'a', None);
     assert!(shown(&state).contains("approval 8 is no longer open"));
 }
 
@@ -287,17 +325,13 @@ fn what_cannot_be_undone_asks_and_only_y_runs_it() {
     let mut state = state(vec![approval(1)]);
     for answer in ["n", "\u{1b}", "\n", "Y"] {
         press(&mut state, "s");
-        assert!(shown(&state).contains("Stop ada and all its processes?"));
+        assert!(shown(&state).contains("All processes of the session are ended"), "{}", shown(&state));
         assert_eq!(press(&mut state, answer), []);
         assert!(matches!(state.mode, Mode::Board), "{answer:?}");
     }
     press(&mut state, "s");
     state.take(Input::Key(Key::Paste("y".to_owned())));
-    let effects = press(&mut state, "y");
-    assert!(
-        matches!(&effects[..], [Effect::Run(action)] if action.typed() == "fairway session stop ada"),
-        "{effects:?}"
-    );
+    assert_eq!(typed(&press(&mut state, "y")), "fairway session stop ada");
 }
 
 #[test]
@@ -310,19 +344,41 @@ fn texts_go_to_their_command_as_data() {
     assert_eq!(action.argv, ["prompt", "ada", "-"]);
     assert_eq!(action.stdin.as_deref(), Some("a\nb; rm -rf /q"));
     state.take(Input::Ended { is_ok: true, said: "queued".to_owned() });
-    press(&mut state, "r");
-    assert!(matches!(&state.mode, Mode::Text { text_for: TextFor::Release { task }, .. } if task == "T-1"));
+}
+
+/// What `task undo` takes back asks nothing first, and `u` takes it back once.
+#[test]
+fn change_that_was_just_made_is_taken_back_by_a_key() {
+    let mut state = working(Vec::new(), "in_progress");
+    assert_eq!(press(&mut state, "u"), []);
+    press(&mut state, "?P");
+    assert_eq!(typed(&press(&mut state, "0\n")), "fairway task edit T-1 --priority 0");
+    state.take(Input::Ended { is_ok: true, said: "edited T-1".to_owned() });
+    assert!(shown(&state).contains("edited T-1   u takes it back"), "{}", shown(&state));
+    assert_eq!(typed(&press(&mut state, "u")), "fairway task undo T-1");
+    state.take(Input::Ended { is_ok: true, said: "undone".to_owned() });
+    assert_eq!(press(&mut state, "u"), []);
+}
+
+/// Each gap of a command is asked for in turn; an empty text does nothing.
+#[test]
+fn gaps_of_a_command_are_asked_for_one_after_the_other() {
+    let mut state = state(Vec::new());
+    press(&mut state, "n");
+    assert!(shown(&state).contains("new task: title"), "{}", shown(&state));
     assert_eq!(press(&mut state, "\n"), []);
-    let effects = press(&mut state, "rgone home\n");
-    let [Effect::Run(action)] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!(action.argv, ["release", "T-1", "--force", "--reason", "gone home"]);
+    assert!(shown(&state).contains("nothing was typed"));
+    assert_eq!(typed(&press(&mut state, "nGift cards\n")), "fairway task add 'Gift cards'");
+    state.take(Input::Ended { is_ok: true, said: "added".to_owned() });
+    assert_eq!(press(&mut state, "OT-9\n"), []);
+    assert!(shown(&state).contains("reopen a closed task: reason"), "{}", shown(&state));
+    assert_eq!(typed(&press(&mut state, "too early\n")), "fairway task reopen T-9 --reason 'too early'");
 }
 
 #[test]
 fn viewer_follows_the_end_until_one_scrolls_up() {
     let mut state = state(Vec::new());
-    press(&mut state, "G");
-    let effects = press(&mut state, "l");
+    let effects = press(&mut state, "\n");
     assert!(matches!(&effects[..], [Effect::View(action)] if action.argv[..2] == ["exec", "log"]), "{effects:?}");
     let numbered = |from: usize, to: usize| (from..to).map(|number| format!("line {number}.")).collect();
     state.take(Input::Lines { lines: numbered(0, 100), whole: false });
@@ -340,63 +396,99 @@ fn viewer_follows_the_end_until_one_scrolls_up() {
     assert_eq!(press(&mut state, "q"), [Effect::Quit]);
 }
 
+fn task(status: &'static str) -> HeldTaskView {
+    HeldTaskView {
+        task_id: "T-1".to_owned(),
+        title: "Fix the total".to_owned(),
+        status,
+        lane: Some("cart".to_owned()),
+        claimant: "ada".to_owned(),
+        session_id: Some("ada".to_owned()),
+        epoch: 1,
+        claimed_at: NOW.to_owned(),
+        lease_until: None,
+        blocked_reason: None,
+    }
+}
+
+/// A board whose first lane has the task.
+fn working(needs: Vec<NeedView>, status: &'static str) -> State {
+    let mut board = board(needs);
+    if let Some(lane) = board.lanes.first_mut() {
+        lane.worktree = Some("/w/cart".to_owned());
+        lane.tasks = vec![task(status)];
+    }
+    State::new(board, Vec::new(), SIZE)
+}
+
+fn offered(state: &State) -> String {
+    state.offers().iter().map(|offer| if offer.key == '\n' { '⏎' } else { offer.key }).collect()
+}
+
 #[test]
-fn every_key_shows_its_command_in_the_help() {
-    let mut state = state(vec![approval(1)]);
-    press(&mut state, "?");
-    let shown = shown(&state);
-    for command in [
-        "fairway session attach ada",
-        "fairway session peek ada --lines 200",
-        "fairway lane diff cart",
-        "fairway explain session ada",
-        "fairway approvals answer 1 allow",
-        "fairway approvals answer 1 deny",
-        "fairway prompt ada TEXT",
-        "fairway session stop ada",
-        "fairway release T-1 --force --reason TEXT",
-        "fairway start TASK",
-    ] {
-        assert!(shown.contains(command), "{command}: {shown}");
+fn row_offers_only_what_its_state_allows() {
+    // Allow, deny; attach, prompt, stop; block, release, finish, cancel; title, priority, hand over; editor, explain.
+    assert_eq!(offered(&working(vec![approval(1)], "in_progress")), "ad⏎psbrfxtPhoe");
+    assert_eq!(offered(&working(vec![approval(1)], "blocked")), "ad⏎psbrxtPoe");
+    let review = need("review", "T-1", "ada", "fairway review next --task T-1");
+    assert_eq!(offered(&working(vec![review.clone()], "review")), "v⏎psacLDfxtPoe");
+    let mut ready = State::new(board(vec![review]), vec![summary()], SIZE);
+    press(&mut ready, "\t\t");
+    assert_eq!((selected(&ready), offered(&ready).as_str()), ("ready:T-5", "SxtPe⏎"));
+    // In the list of keys each of them works, also those that the board has not.
+    assert_eq!(press(&mut ready, "S"), []);
+    assert!(shown(&ready).contains("this key does nothing here"));
+    press(&mut ready, "?");
+    assert!(shown(&ready).contains("S       start an agent on it"), "{}", shown(&ready));
+    assert_eq!(typed(&press(&mut ready, "S")), "fairway start T-5");
+    assert!(shown(&ready).contains("T-5 Gift cards") && shown(&ready).contains("READY (2)"), "{}", shown(&ready));
+}
+
+fn summary() -> TaskSummary {
+    TaskSummary {
+        id: TaskId::parse("T-5").unwrap(),
+        title: "Gift cards".to_owned(),
+        status: TaskStatus::Todo,
+        role: None,
+        lane: None,
+        priority: 1,
     }
 }
 
 #[test]
-fn submitted_task_is_reviewed_landed_and_opened_by_keys() {
-    let mut other = state(vec![approval(1)]);
-    assert_eq!(press(&mut other, "L"), []);
-    assert!(shown(&other).contains("the task is not submitted"));
-    let mut board = board(vec![approval(1)]);
-    if let Some(lane) = board.lanes.first_mut() {
-        lane.worktree = Some("/w/cart".to_owned());
-        lane.tasks = vec![HeldTaskView {
-            task_id: "T-1".to_owned(),
-            title: "Fix the total".to_owned(),
-            status: "review",
-            lane: Some("cart".to_owned()),
-            claimant: "ada".to_owned(),
-            session_id: Some("ada".to_owned()),
-            epoch: 1,
-            claimed_at: NOW.to_owned(),
-            lease_until: None,
-            blocked_reason: None,
-        }];
-    }
-    let mut state = State::new(board, SIZE, "me@here".to_owned());
+fn card_is_read_before_its_commit_is_approved() {
+    let mut state = working(vec![need("review", "T-1", "ada", "fairway review next --task T-1")], "review");
     assert_eq!(press(&mut state, "o"), [Effect::Edit("cart".to_owned())]);
-    let typed = |effects: Vec<Effect>| match effects.as_slice() {
-        [Effect::View(action) | Effect::Run(action)] => action.typed(),
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(typed(press(&mut state, "v")), "fairway review next --task T-1 --lines 0");
-    assert_eq!(press(&mut state, "q"), [Effect::CloseView]);
-    assert_eq!(press(&mut state, "c"), []);
-    let asked = typed(press(&mut state, "too long\n"));
-    assert_eq!(asked, "fairway review record T-1 --verdict changes --notes 'too long'");
+    assert_eq!(
+        typed(&press(&mut state, "ctoo long\n")),
+        "fairway review record T-1 --verdict changes --notes 'too long'"
+    );
     state.take(Input::Ended { is_ok: true, said: "recorded".to_owned() });
+    assert_eq!(press(&mut state, "a"), [Effect::LoadCard("T-1".to_owned())]);
+    let command =
+        |purpose: &str, command: &str| CommandView { purpose: purpose.to_owned(), command: command.to_owned() };
+    let commands = vec![
+        command("approve", "fairway review record T-1 --verdict approve --commit 0123abc"),
+        command("comment on a line", "fairway review comment T-1 FILE:LINE TEXT --commit 0123abc"),
+        command("land it", "fairway land T-1"),
+    ];
+    let card = |commands: &[CommandView]| Input::Card {
+        task: "T-1".to_owned(),
+        lines: vec!["T-1: Fix the total".to_owned(), "+eleven".to_owned()],
+        commands: commands.to_vec(),
+    };
+    state.take(card(&commands));
+    assert!(shown(&state).contains("+eleven") && shown(&state).contains("a approve"), "{}", shown(&state));
+    assert_eq!(typed(&press(&mut state, "a")), "fairway review record T-1 --verdict approve --commit 0123abc");
+    state.take(Input::Ended { is_ok: true, said: "recorded".to_owned() });
+    state.take(card(&commands));
+    let comment = typed(&press(&mut state, "msrc/a.rs:3\nwhy?\n"));
+    assert_eq!(comment, "fairway review comment T-1 src/a.rs:3 'why?' --commit 0123abc");
+    state.take(Input::Ended { is_ok: true, said: "recorded".to_owned() });
+    state.take(card(&commands));
     assert_eq!(press(&mut state, "L"), []);
-    assert!(shown(&state).contains("Land T-1, if its gates are met?"));
-    assert_eq!(typed(press(&mut state, "y")), "fairway land T-1");
+    assert!(shown(&state).contains("goes into its base if its gates are met"), "{}", shown(&state));
+    assert_eq!(typed(&press(&mut state, "y")), "fairway land T-1");
 }
 
 #[test]
@@ -406,7 +498,7 @@ fn next_task_is_named_before_it_is_started() {
     state.take(Input::Next(Some(("T-5".to_owned(), "Gift cards".to_owned()))));
     assert!(shown(&state).contains("Start an agent on T-5: Gift cards?"));
     let effects = press(&mut state, "y");
-    assert!(matches!(&effects[..], [Effect::Run(action)] if action.typed() == "fairway start T-5"), "{effects:?}");
+    assert_eq!(typed(&effects), "fairway start T-5");
     state.take(Input::Next(None));
     state.take(Input::Ended { is_ok: true, said: "started".to_owned() });
     assert!(shown(&state).contains("started"));
@@ -422,7 +514,7 @@ fn board_that_is_not_current_says_since_when() {
     assert!(header.contains(&format!(" as of {} ", as_of.local_time())), "{header}");
     assert!(text.contains("the store is gone"), "{text}");
     let board = state.board.clone();
-    state.take(Input::Board(Box::new(board)));
+    state.take(composed(board));
     assert!(!shown(&state).contains("as of"));
 }
 
@@ -445,7 +537,7 @@ fn wide_screen_shows_the_selected_row_beside_the_list() {
     let line = frame.lines().find(|line| line.contains("the agent's line")).unwrap();
     assert_eq!(line.find('│').map(|at| line[..at].chars().count()), Some(58), "{frame}");
     assert!(frame.contains("[1 screen]  2 messages   3 changes   4 evidence"), "{frame}");
-    assert!(frame.contains("LANES (3)"), "{frame}");
+    assert!(frame.contains("FREE LANES (3)"), "{frame}");
 
     // The text of one row does not stand beside another.
     press(&mut state, "j");
@@ -459,7 +551,7 @@ fn wide_screen_shows_the_selected_row_beside_the_list() {
     assert_eq!(state.pane_request(), None);
     assert!(!shown(&state).contains('│'));
     press(&mut state, "g3");
-    assert!(shown(&state).contains("fairway lane diff cart"));
+    assert!(shown(&state).contains("[3 changes]"));
     // What is over the board has the whole screen.
     press(&mut state, "?");
     assert_eq!(state.pane_request(), None);

@@ -53,7 +53,7 @@ fn events_deaths_and_sizes_are_shown_and_nothing_costs_nothing() {
         .unwrap();
     let window = Window::open(&world, 80, 24);
     window.types("fairway top");
-    window.shows("LANES (1)");
+    window.shows("READY (1)");
     let key = top(&window);
 
     // An event is shown, and told to the sinks.
@@ -79,22 +79,21 @@ fn events_deaths_and_sizes_are_shown_and_nothing_costs_nothing() {
     for process in crate::sessions::marked(&run).unwrap() {
         process.signal(Signal::SIGKILL).unwrap();
     }
-    let dead = window.shows("✗ dead");
+    window.shows("dead · bob");
     assert!(begin.elapsed() < SHOWN + SLACK, "{:?}", begin.elapsed());
-    // Its line says who, why, since when and what to do.
-    let line = dead.lines().skip_while(|line| !line.starts_with("NEEDS YOU (1)")).nth(1).unwrap();
-    for part in ["dead", "bob", "T-1: process", "s  ", "r release"] {
-        assert!(line.contains(part), "{part}: {line}");
+    // Its lines say who, why and since when, and the keys what to do.
+    window.press(&["g"]);
+    let dead = window.until("the keys of the dead one", |screen| screen.contains("›✗") && screen.contains("r release"));
+    let lines: Vec<&str> = dead.lines().skip_while(|line| !line.starts_with("NEEDS YOU (1)")).skip(1).take(3).collect();
+    for part in ["›✗ T-1: process", "Fix the total", "dead · bob", "s\n"] {
+        assert!(lines.join("\n").contains(part), "{part}: {dead}");
     }
 
     // The size of the window is that of the frame.
     window.resize(130, 40);
-    window
-        .until("the wide frame", |screen| screen.lines().any(|line| line.starts_with(&format!("{}│", "─".repeat(58)))));
+    window.until("the wide frame", |screen| screen.lines().any(|line| line.chars().nth(58) == Some('│')));
     window.resize(60, 16);
-    window.until("the narrow frame", |screen| {
-        screen.contains("NEEDS YOU (1)") && screen.lines().any(|line| line == "─".repeat(60))
-    });
+    window.until("the narrow frame", |screen| screen.contains("NEEDS YOU (1)") && !screen.contains('│'));
 
     is_still(key.pid);
 
@@ -108,16 +107,16 @@ fn terminal_is_sane_after_suspend_signals_and_a_panic() {
     let world = world();
     let window = Window::open(&world, 80, 24);
     window.types("set -m; fairway top");
-    window.shows("LANES (1)");
+    window.shows("READY (1)");
     window.press(&["C-z"]);
     window.is_sane();
     window.types("clear; fg");
-    window.shows("LANES (1)");
+    window.shows("READY (1)");
     window.press(&["q"]);
     window.is_sane();
     for signal in [Signal::SIGTERM, Signal::SIGHUP] {
         window.types("clear; fairway top");
-        window.shows("LANES (1)");
+        window.shows("READY (1)");
         assert!(top(&window).signal(signal).unwrap());
         window.is_sane();
     }
@@ -126,14 +125,15 @@ fn terminal_is_sane_after_suspend_signals_and_a_panic() {
     window.is_sane();
     // A killed program can put nothing right; the next one can be used all the same.
     window.types("clear; fairway top");
-    window.shows("LANES (1)");
+    window.shows("READY (1)");
     assert!(top(&window).signal(Signal::SIGKILL).unwrap());
     eventually("it is gone", || (window.value("#{pane_current_command}") == "sh").then_some(()));
     // Raw mode knows no Enter.
     window.press(&["-l", "stty sane"]);
     window.press(&["C-j"]);
-    window.types("fairway top");
-    window.shows("LANES (1)");
+    // The killed one has left its frame.
+    window.types("clear; fairway top");
+    window.shows("READY (1)");
     window.press(&["q"]);
     window.is_sane();
 }
@@ -162,33 +162,33 @@ fn attach_comes_back_to_the_board() {
     window.shows("hello");
     window.press(&["C-b"]);
     window.press(&["d"]);
-    window.shows("LANES (1)");
+    window.shows("READY (1)");
     // Its live output, and the output as it grows.
-    window.press(&["l"]);
+    window.press(&["1"]);
     window.shows("fairway session peek ada");
     window.shows("hello");
     world.run(["session", "nudge", "ada", "more of it"]).exits(0);
     window.shows("more of it");
     window.press(&["q"]);
-    window.shows("LANES (1)");
+    window.shows("READY (1)");
     // On a wide screen its terminal stands beside the list, and costs nothing while it is still.
     window.resize(130, 24);
     window.until("list and screen", |screen| {
-        screen.contains("LANES (1)") && screen.contains("[1 screen]") && screen.contains("│ more of it")
+        screen.contains("READY (1)") && screen.contains("[1 screen]") && screen.contains("│ more of it")
     });
     world.run(["session", "nudge", "ada", "and yet more"]).exits(0);
     window.shows("│ and yet more");
     let key = top(&window);
     is_still(key.pid);
     window.press(&["2"]);
-    window.shows("fairway outbox --to-session ada --all");
+    window.shows("[2 messages]");
     window.press(&["3"]);
     window.shows("fairway lane edit cart --worktree DIR");
     window.press(&["0"]);
-    window.until("the list alone", |screen| !screen.contains('│') && screen.contains("LANES (1)"));
+    window.until("the list alone", |screen| !screen.contains('│') && screen.contains("READY (1)"));
     // It asks before it stops the session.
     window.press(&["s"]);
-    window.shows("Stop ada and all its processes?");
+    window.shows("All processes of the session are ended.");
     window.press(&["x"]);
     window.shows("nothing was done");
     assert_eq!(world.session("ada")["status"], "running");
@@ -205,7 +205,7 @@ fn board_of_a_store_that_vanished_is_not_shown_as_current() {
     let world = world();
     let window = Window::open(&world, 80, 24);
     window.types("fairway top");
-    window.shows("LANES (1)");
+    window.shows("READY (1)");
     let (state, gone) = (world.root().join(".fairway"), world.root().join("gone"));
     let begin = Instant::now();
     fs::rename(&state, &gone).unwrap();
@@ -213,7 +213,7 @@ fn board_of_a_store_that_vanished_is_not_shown_as_current() {
     assert!(begin.elapsed() < Duration::from_secs(20) + SLACK, "{:?}", begin.elapsed());
     assert!(screen.contains("cart"), "{screen}");
     fs::rename(&gone, &state).unwrap();
-    window.until("the board is current", |screen| !screen.contains(" as of ") && screen.contains("LANES (1)"));
+    window.until("the board is current", |screen| !screen.contains(" as of ") && screen.contains("READY (1)"));
     window.press(&["q"]);
     window.is_sane();
 }

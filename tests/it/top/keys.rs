@@ -44,27 +44,28 @@ fn permission_request_is_answered_after_its_whole_text_was_shown() {
     window.types("fairway top");
     let board = window.shows("NEEDS YOU (2)");
     let row = board.lines().find(|line| line.contains("git push")).unwrap();
-    assert!(row.contains("approval") && row.contains("ada") && row.contains("y allow  n deny"), "{row}");
+    assert!(row.contains("approval · ada") || board.contains("approval · ada"), "{board}");
+    assert!(row.contains("›! Bash") && board.contains("a allow it   d deny it"), "{board}");
 
     // One that is answered elsewhere is asked no more, and its key answers nothing else.
-    window.press(&["y"]);
-    let dialog = window.shows("ALLOW THIS?");
+    window.press(&["a"]);
+    let dialog = window.shows("ALLOW IT?");
     assert!(dialog.contains("command: git push origin lane/cart"), "{dialog}");
-    assert!(dialog.contains(&format!("y runs: fairway approvals answer {first} allow")), "{dialog}");
+    assert!(dialog.contains("a again: allow it"), "{dialog}");
     world.run(["approvals", "answer", &first.to_string(), "deny"]).exits(0);
     window.shows(&format!("approval {first} is no longer open"));
     window.shows("NEEDS YOU (1)");
     assert_eq!(status(&world, second), "pending");
 
     // A long one is read to its end first.
-    window.press(&["n"]);
+    window.press(&["d"]);
     window.shows("more below: Space");
-    window.press(&["n"]);
+    window.press(&["d"]);
     window.shows("read to the end first");
     assert_eq!(status(&world, second), "pending");
     window.press(&["G"]);
     window.until("the end is shown", |screen| screen.contains("line 39") && !screen.contains("more below"));
-    window.press(&["n"]);
+    window.press(&["d"]);
     window.shows("nothing needs you");
     assert_eq!(status(&world, second), "denied");
     window.press(&["q"]);
@@ -82,14 +83,14 @@ fn prompt_release_filter_and_refusals_are_those_of_the_commands() {
     }
     let window = Window::open(&world, 100, 24);
     window.types("fairway top");
-    window.shows("LANES (1)");
+    window.shows("AT WORK (2)");
     window.press(&["/"]);
     window.types("bob");
     window.until("only bob", |screen| screen.contains("filter: bob") && !screen.contains("ada"));
 
     // The prompt's text is in no argument list; pasted text presses no key.
     window.press(&["p"]);
-    window.shows("prompt to bob");
+    window.shows("prompt it: text");
     window.press(&["-l", "please run $(the) 'tests' q"]);
     window.press(&["Enter"]);
     eventually("the prompt is there", || {
@@ -99,24 +100,31 @@ fn prompt_release_filter_and_refusals_are_those_of_the_commands() {
 
     // The release of another's claim wants a reason; an empty one does nothing.
     window.press(&["r"]);
-    window.shows("reason to release T-2, claimed by bob");
+    window.shows("release: reason");
     window.press(&["Enter"]);
     window.shows("nothing was typed; nothing was done");
     window.press(&["r"]);
-    window.shows("reason to release T-2");
+    window.shows("release: reason");
     window.types("gone home");
     window.shows("released T-2");
     assert_eq!(world.json(["task", "show", "T-2"])["status"], "todo");
 
-    // A refusal is shown, and the board goes on.
+    // Without a terminal to attach to, Enter explains. A refusal is shown, and the board goes on.
     window.press(&["Enter"]);
-    window.shows("bob was not launched by fairway and has no backend to call");
-    window.press(&["e"]);
     window.shows("fairway explain session bob");
     window.press(&["q"]);
+    window.press(&["O"]);
+    window.types("T-99");
+    window.shows("reopen a closed task: reason");
+    window.types("too early");
+    let refused = world.run(["task", "reopen", "T-99", "--reason", "too early"]).stderr;
+    window.shows(refused.lines().next().unwrap().trim_start_matches("error: "));
     window.press(&["?"]);
-    window.shows("fairway session attach bob");
-    window.press(&["x"]);
+    let keys = window.shows("reopen a closed task");
+    assert!(keys.contains("p       prompt it") && !keys.contains("attach"), "{keys}");
+    // The first leaves the list of keys, the second the filter.
+    window.press(&["Escape"]);
+    window.shows("filter: bob");
     window.press(&["Escape"]);
     window.until("everything again", |screen| screen.contains("ada") && !screen.contains("filter:"));
     window.press(&["q"]);
@@ -124,7 +132,7 @@ fn prompt_release_filter_and_refusals_are_those_of_the_commands() {
 }
 
 #[test]
-fn diff_and_start_of_the_next_task_are_a_key_away() {
+fn diff_new_task_its_priority_and_a_start_are_keys_away() {
     let mut world = Sessions::with_git();
     world.set("FAIRWAY_SESSIONS_DEFAULT_BACKEND", "shell");
     std::fs::create_dir(world.dir().join("bin")).unwrap();
@@ -134,21 +142,35 @@ fn diff_and_start_of_the_next_task_are_a_key_away() {
     std::fs::write(world.root().join(".fairway/worktrees/cart/total.txt"), "eleven\n").unwrap();
     let window = Window::open(&world, 100, 24);
     window.types(&format!("PATH={}:$PATH EDITOR=ed-it fairway top", world.dir().join("bin").display()));
-    window.shows("LANES (1)");
-    window.press(&["d"]);
+    window.shows("FREE LANES (1)");
+    window.press(&["3"]);
     window.until("the diff", |screen| screen.contains("+eleven") && screen.contains("fairway lane diff cart"));
     window.press(&["q"]);
     // The editor has the terminal until it ends.
     window.press(&["o"]);
     window.shows("edits cart in cart");
     window.press(&["Enter"]);
-    window.shows("LANES (1)");
+    window.shows("FREE LANES (1)");
 
     // Without a ready task nothing is started.
     window.press(&["N"]);
     window.shows("no task is ready");
-    world.run(["task", "add", "T-1", "Fix the total"]).exits(0);
+    window.press(&["n"]);
+    window.shows("new task: title");
+    window.types("Fix the total");
     window.shows("1 ready");
+    // A row's further keys work in their list, and what was done is taken back.
+    window.press(&["g"]);
+    window.shows("›· T-1 Fix the total");
+    window.press(&["?"]);
+    window.shows("P       change its priority");
+    window.press(&["P"]);
+    window.shows("change its priority: priority, 0 to 4");
+    window.types("0");
+    window.shows("u takes it back");
+    assert_eq!(world.json(["task", "show", "T-1"])["priority"], 0);
+    window.press(&["u"]);
+    eventually("it is taken back", || (world.json(["task", "show", "T-1"])["priority"] == 2).then_some(()));
     window.press(&["N"]);
     window.shows("Start an agent on T-1: Fix the total?");
     window.press(&["n"]);
@@ -157,7 +179,7 @@ fn diff_and_start_of_the_next_task_are_a_key_away() {
     window.press(&["N"]);
     window.shows("Start an agent on T-1");
     window.press(&["y"]);
-    window.until("the agent", |screen| screen.contains("T-1-claude") && screen.contains("LANES (2)"));
+    window.until("the agent", |screen| screen.contains("T-1-claude") && screen.contains("AT WORK (1)"));
     assert_eq!(world.json(["task", "show", "T-1"])["claimant"]["session_id"], "T-1-claude");
     window.shows("started T-1-claude");
     window.press(&["q"]);

@@ -24,10 +24,10 @@ fn pictures_are_those_of_the_program() {
         let [made, kept] = [&out, &here].map(|dir| fs::read_to_string(dir.join(name)).unwrap_or_default());
         assert!(made == kept, "{name} is out of date: run docs/pictures/make.sh");
     }
-    // The first item says who, what, since when and what to do.
+    // The first item says who, what and since when.
     let top = lines(&fs::read_to_string(here.join("top.svg")).unwrap());
-    let first = top.iter().skip_while(|line| !line.contains("NEEDS YOU (3)")).nth(1).unwrap();
-    for part in ["question", "ada", "which currency for refunds?", "2m", "p answer"] {
-        assert!(first.contains(part), "{part}: {first}");
+    let first: Vec<String> = top.into_iter().skip_while(|line| !line.contains("NEEDS YOU (3)")).take(3).collect();
+    for part in ["question", "ada", "which currency for refunds?", "2m"] {
+        assert!(first.concat().contains(part), "{part}: {first:?}");
     }
 }
