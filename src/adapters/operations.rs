@@ -202,21 +202,29 @@ impl Adapter {
         Ok(String::from_utf8_lossy(&said).into_owned())
     }
 
-    /// The text on a session's screen, without escape sequences. For a script without the operation `look`, the last `lines`
-    /// lines of the session's output instead.
-    pub fn visible_screen(&self, name: &str, lines: u32) -> Result<String, AdapterError> {
+    /// The text on a session's screen, with the control sequences that set styles. Returns `None` for a script without the
+    /// operation `look`.
+    pub fn styled_screen(&self, name: &str) -> Result<Option<String>, AdapterError> {
         let seen = match self.query("look", &[name]) {
             Ok(said) => String::from_utf8_lossy(&said).into_owned(),
-            Err(AdapterError::Unsupported { .. }) => String::new(),
+            Err(AdapterError::Unsupported { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
         // The first line has the cursor's position; another script may use the operation's name for something else.
         let is_cursor =
             |line: &str| line.split(' ').count() == 2 && line.split(' ').all(|part| part.parse::<u32>().is_ok());
-        match seen.split_once('\n').filter(|(cursor, _)| is_cursor(cursor)) {
-            Some((_, screen)) => Ok(ansi::strip_escapes(screen)),
-            None => Ok(ansi::strip_escapes(&self.peek(name, lines)?)),
-        }
+        let screen = seen.split_once('\n').filter(|(cursor, _)| is_cursor(cursor));
+        Ok(screen.map(|(_, screen)| screen.to_owned()))
+    }
+
+    /// The text on a session's screen, without escape sequences. For a script without the operation `look`, the last `lines`
+    /// lines of the session's output instead.
+    pub fn visible_screen(&self, name: &str, lines: u32) -> Result<String, AdapterError> {
+        let screen = match self.styled_screen(name)? {
+            Some(screen) => screen,
+            None => self.peek(name, lines)?,
+        };
+        Ok(ansi::strip_escapes(&screen))
     }
 
     /// When a session last printed something, in RFC 3339; empty when the script cannot tell.

@@ -3,7 +3,10 @@
 use serde::Serialize;
 
 use super::values::time;
-use crate::domain::{sandbox::SandboxClass, session::Session};
+use crate::domain::{
+    sandbox::SandboxClass,
+    session::{STRUCTURED_BACKEND, Session},
+};
 
 /// A session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -102,6 +105,13 @@ impl From<&Session> for SessionView {
             relaunch_of: session.relaunch_of.as_ref().map(ToString::to_string),
             sandbox: session.sandbox.map(SandboxClass::as_str),
         }
+    }
+}
+
+impl SessionView {
+    /// Whether its program has a terminal.
+    pub fn has_terminal(&self) -> bool {
+        self.backend.as_deref().is_some_and(|backend| !["shell", STRUCTURED_BACKEND].contains(&backend))
     }
 }
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{
+    screen_cells::{self, Row},
     screen_replay::{parser, shown_lines},
     transcript,
     transcript_screen::{PrintedBy, assumed_size, begin_lines},
@@ -88,6 +89,12 @@ impl LiveScreen {
     /// The last lines of the scrollback and the screen; all of them when `lines` is 0.
     pub fn lines(&mut self, lines: usize) -> String {
         shown_lines(&mut self.parser, self.size, lines)
+    }
+
+    /// The rows of the visible screen.
+    pub fn rows(&mut self) -> Vec<Row> {
+        self.parser.screen_mut().set_scrollback(0);
+        screen_cells::rows_of(self.parser.screen())
     }
 }
 

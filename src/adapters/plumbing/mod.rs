@@ -16,6 +16,7 @@ pub mod program_env;
 mod pty_proxy;
 mod run_program;
 pub mod sanitize_paste;
+pub mod screen_cells;
 mod screen_replay;
 pub mod server_address;
 pub mod server_socket;

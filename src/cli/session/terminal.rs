@@ -103,15 +103,30 @@ pub struct PeekArgs {
     /// Keep control sequences, made visible
     #[arg(long)]
     raw: bool,
+    /// The visible screen alone, with its colours
+    #[arg(long, conflicts_with = "raw")]
+    screen: bool,
 }
 
 impl PeekArgs {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        let peek = peek::peek(&ctx.app()?, &self.id, self.lines, self.raw)?;
+        let app = ctx.app()?;
+        let peek = if self.screen {
+            peek::screen_cells(&app, &self.id, self.lines)?
+        } else {
+            peek::peek(&app, &self.id, self.lines, self.raw)?
+        };
         if let Some(note) = &peek.note {
             ctx.out.note(&escape_controls(note));
         }
-        ctx.show(&peek, || vec![peek.session_id.clone()], || escape_controls(&peek.text))
+        ctx.show(
+            &peek,
+            || vec![peek.session_id.clone()],
+            || {
+                // Each control sequence of such a screen is our own.
+                if self.screen { peek.text.clone() } else { escape_controls(&peek.text) }
+            },
+        )
     }
 }
 

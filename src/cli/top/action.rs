@@ -2,8 +2,10 @@
 
 use super::rows::Subject;
 
-/// The lines of a session's screen that are read.
+/// The lines of a conversation that are read.
 const SCREEN_LINES: &str = "200";
+/// The flag of a command that prints cells.
+const SCREEN: &str = "--screen";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Action {
@@ -16,6 +18,11 @@ pub(super) struct Action {
 impl Action {
     pub(super) fn new(words: &[&str]) -> Self {
         Self { argv: words.iter().map(|word| (*word).to_owned()).collect(), stdin: None }
+    }
+
+    /// Whether its output is a screen, whose rows keep their places and colours.
+    pub(super) fn prints_cells(&self) -> bool {
+        self.argv.last().is_some_and(|word| word == SCREEN)
     }
 
     /// The command as a person would type it. A text for stdin replaces the `-` that stands for stdin.
@@ -36,6 +43,7 @@ pub(super) fn print(aspect: Aspect, subject: &Subject<'_>) -> Result<Action, &'s
     match (aspect, subject.job) {
         (Aspect::Screen, Some(job)) => Ok(Action::new(&["exec", "log", job])),
         (Aspect::Screen, None) => match session {
+            Some(session) if subject.has_terminal => Ok(Action::new(&["session", "peek", session, SCREEN])),
             Some(session) => Ok(Action::new(&["session", "peek", session, "--lines", SCREEN_LINES])),
             None => Err("no session and no job is here"),
         },

@@ -9,11 +9,15 @@ use ratatui_core::{
 use super::{
     action::Aspect,
     editor::Editor,
-    mode::{Mode, View},
+    mode::{Mode, View, ViewForm},
     state::State,
     text::{fit, pad, width, wrap},
 };
-use crate::{env::Timestamp, render::Meaning};
+use crate::{
+    adapters::plumbing::screen_cells::{self, CellStyle, Mark},
+    env::Timestamp,
+    render::Meaning,
+};
 
 /// The width from which keys stand in two columns.
 const TWO_COLUMNS: usize = 76;
@@ -68,6 +72,24 @@ pub(super) fn draw(buffer: &mut Buffer, state: &State, look: Look) -> Option<Pos
         },
     }
     canvas.status(state)
+}
+
+fn cell_style(cell: CellStyle) -> Style {
+    let colour = |colour| match colour {
+        vt100::Color::Default => Color::Reset,
+        vt100::Color::Idx(index) => Color::Indexed(index),
+        vt100::Color::Rgb(red, green, blue) => Color::Rgb(red, green, blue),
+    };
+    let modifier = |mark| match mark {
+        Mark::Bold => Modifier::BOLD,
+        Mark::Dim => Modifier::DIM,
+        Mark::Italic => Modifier::ITALIC,
+        Mark::Underline => Modifier::UNDERLINED,
+        Mark::Inverse => Modifier::REVERSED,
+    };
+    let marks = Mark::ALL.iter().filter(|(mark, _)| cell.has(*mark));
+    let style = Style::new().fg(colour(cell.fg)).bg(colour(cell.bg));
+    marks.fold(style, |style, (mark, _)| style.add_modifier(modifier(*mark)))
 }
 
 pub(super) struct Canvas<'a> {
@@ -171,6 +193,9 @@ impl Canvas<'_> {
             None => drop(self.put(left, 2, "…", faint)),
             Some(lines) if lines.is_empty() => drop(self.put(left, 2, "nothing", faint)),
             Some(lines) => {
+                if request.action.prints_cells() {
+                    return self.cells((left, 2), &lines);
+                }
                 for (at, line) in lines.iter().enumerate() {
                     let style = if pane.aspect == Aspect::Changes { self.diff_style(line) } else { Style::new() };
                     self.put(left, 2 + at, line, style);
@@ -189,10 +214,24 @@ impl Canvas<'_> {
         }
     }
 
+    /// Draws rows of a screen with their colours. What is wider than the place is cut off.
+    fn cells(&mut self, (left, top): (usize, usize), lines: &[String]) {
+        for (y, row) in (top..).zip(screen_cells::rows(&lines.join("\n"))) {
+            let mut x = left;
+            for run in row {
+                x = self.put(x, y, &run.text, cell_style(run.style));
+            }
+        }
+    }
+
     fn view(&mut self, view: &View) {
         let height = self.rows.saturating_sub(2);
+        if view.form == ViewForm::Screen {
+            let lines = view.lines.get(view.scroll..).unwrap_or_default();
+            return self.cells((0, 1), lines.get(..height).unwrap_or(lines));
+        }
         for (y, line) in view.lines.iter().skip(view.scroll).take(height).enumerate() {
-            let style = if view.is_diff { self.diff_style(line) } else { Style::new() };
+            let style = if view.form == ViewForm::Diff { self.diff_style(line) } else { Style::new() };
             self.put(0, y + 1, line, style);
         }
         if view.lines.is_empty() {

@@ -41,8 +41,8 @@ fn line(cells: &[Cell], has_colour: bool) -> String {
             hidden -= 1;
             continue;
         }
-        if has_colour && style != Some((cell.fg, cell.modifier)) {
-            style = Some((cell.fg, cell.modifier));
+        if has_colour && style != Some((cell.fg, cell.bg, cell.modifier)) {
+            style = Some((cell.fg, cell.bg, cell.modifier));
             text.push_str(&screen::sequence_of(cell, true));
         }
         text.push_str(cell.symbol());

@@ -37,6 +37,15 @@ pub(super) enum Mode {
     Keys,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ViewForm {
+    Text,
+    /// Lines that begin with + and - are those of a diff.
+    Diff,
+    /// The lines are rows of a screen, with their colours.
+    Screen,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct View {
     /// What it shows: mostly the command whose output it is.
@@ -45,8 +54,7 @@ pub(super) struct View {
     pub scroll: usize,
     /// Whether it stays at the end while more comes.
     pub is_at_end: bool,
-    /// Whether lines that begin with + and - are those of a diff.
-    pub is_diff: bool,
+    pub form: ViewForm,
     /// Whether more may come.
     pub is_live: bool,
     /// What can be done about it.
@@ -57,6 +65,6 @@ impl View {
     /// A view without lines, of what does not change.
     pub(super) fn of(typed: String) -> Self {
         let (lines, offers) = (Vec::new(), Vec::new());
-        Self { typed, lines, scroll: 0, is_at_end: false, is_diff: false, is_live: false, offers }
+        Self { typed, lines, scroll: 0, is_at_end: false, form: ViewForm::Text, is_live: false, offers }
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     action::{self, Action, Aspect},
     rows::Subject,
-    text::wrap,
+    text::wrap_all,
 };
 
 /// The width from which the list has a pane beside it.
@@ -97,11 +97,11 @@ impl Pane {
     }
 
     fn wrapped(&self, width: usize) -> Vec<String> {
-        let parts = self.lines.iter().flat_map(|line| {
-            let parts = wrap(line, width);
-            if parts.is_empty() { vec![String::new()] } else { parts }
-        });
-        parts.collect()
+        // Cells keep their places.
+        if self.shown.as_ref().is_some_and(|shown| shown.action.prints_cells()) {
+            return self.lines.clone();
+        }
+        wrap_all(&self.lines, width)
     }
 }
 

@@ -9,6 +9,8 @@ use crate::{
 pub(super) struct Subject<'a> {
     pub need: Option<&'a NeedView>,
     pub session: Option<&'a str>,
+    /// Whether the session is one in a terminal, whose screen has cells.
+    pub has_terminal: bool,
     pub task: Option<&'a str>,
     pub lane: Option<&'a str>,
     pub job: Option<&'a str>,
@@ -26,6 +28,7 @@ impl<'a> Subject<'a> {
                 _ => None,
             },
             session: row.session.as_deref(),
+            has_terminal: board.session(row.session.as_deref()).is_some_and(|one| one.session.has_terminal()),
             task: row.task.as_deref(),
             lane: row.lane.as_deref(),
             job: row.job.as_deref(),

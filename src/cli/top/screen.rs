@@ -97,17 +97,28 @@ impl Ansi {
 /// The control sequence that resets the terminal's style and sets that of a cell.
 pub(super) fn sequence_of(cell: &Cell, has_colour: bool) -> String {
     let mut sequence = "\x1b[0".to_owned();
-    for (modifier, code) in [(Modifier::BOLD, ";1"), (Modifier::DIM, ";2"), (Modifier::REVERSED, ";7")] {
+    for (modifier, code) in [
+        (Modifier::BOLD, ";1"),
+        (Modifier::DIM, ";2"),
+        (Modifier::ITALIC, ";3"),
+        (Modifier::UNDERLINED, ";4"),
+        (Modifier::REVERSED, ";7"),
+    ] {
         if cell.modifier.contains(modifier) {
             sequence.push_str(code);
         }
     }
-    sequence.push_str(match cell.fg {
-        Color::Red if has_colour => ";31",
-        Color::Green if has_colour => ";32",
-        Color::Yellow if has_colour => ";33",
-        _ => "",
-    });
+    for (colour, base) in [(cell.fg, 30), (cell.bg, 40)] {
+        // Writing into a String cannot fail.
+        let _ = match colour {
+            Color::Red if has_colour => write!(sequence, ";{}", base + 1),
+            Color::Green if has_colour => write!(sequence, ";{}", base + 2),
+            Color::Yellow if has_colour => write!(sequence, ";{}", base + 3),
+            Color::Indexed(index) if has_colour => write!(sequence, ";{};5;{index}", base + 8),
+            Color::Rgb(red, green, blue) if has_colour => write!(sequence, ";{};2;{red};{green};{blue}", base + 8),
+            _ => Ok(()),
+        };
+    }
     sequence.push('m');
     sequence
 }
@@ -125,7 +136,7 @@ impl Backend for Ansi {
             if next != Some((x, y)) {
                 self.go(x, y);
             }
-            if last.is_none_or(|last| last.fg != cell.fg || last.modifier != cell.modifier) {
+            if last.is_none_or(|last| (last.fg, last.bg, last.modifier) != (cell.fg, cell.bg, cell.modifier)) {
                 self.text.push_str(&sequence_of(cell, self.has_colour));
                 last = Some(cell);
             }

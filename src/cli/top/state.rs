@@ -5,7 +5,7 @@ use super::{
     editor::Editor,
     input::{Effect, Input},
     key::Key,
-    mode::{Mode, View},
+    mode::{Mode, View, ViewForm},
     offer::{self, KeyCommand, Offer},
     pane::{Pane, Request},
     rows::{self, Subject},
@@ -115,7 +115,7 @@ impl State {
             Input::Card { task, lines, commands } => {
                 let view =
                     View { offers: offer::card_offers(&commands, &task), ..View::of(format!("review of {task}")) };
-                self.mode = Mode::View(View { is_diff: true, ..view });
+                self.mode = Mode::View(View { form: ViewForm::Diff, ..view });
                 self.lines(lines, true);
             }
             Input::Next(Some((task, title))) => {
@@ -196,12 +196,8 @@ impl State {
 
     fn lines(&mut self, lines: Vec<String>, whole: bool) {
         let (height, room) = (self.view_height(), usize::from(self.size.cols));
-        let lines = lines.iter().flat_map(|line| {
-            let parts = text::wrap(line, room);
-            if parts.is_empty() { vec![String::new()] } else { parts }
-        });
-        let lines: Vec<String> = lines.collect();
         let Mode::View(view) = &mut self.mode else { return };
+        let lines = if view.form == ViewForm::Screen { lines } else { text::wrap_all(&lines, room) };
         if whole {
             view.lines = lines;
         } else {
@@ -446,7 +442,9 @@ impl State {
 
     fn open_view(&mut self, action: &Action, is_live: bool) {
         let is_diff = action.argv.first().is_some_and(|word| word == "lane");
-        self.mode = Mode::View(View { is_at_end: is_live, is_diff, is_live, ..View::of(action.typed()) });
+        let form = if is_diff { ViewForm::Diff } else { ViewForm::Text };
+        let form = if action.prints_cells() { ViewForm::Screen } else { form };
+        self.mode = Mode::View(View { is_at_end: is_live, form, is_live, ..View::of(action.typed()) });
     }
 
     fn run(&mut self, action: Action) -> Vec<Effect> {

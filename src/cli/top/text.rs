@@ -64,6 +64,15 @@ pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
+/// Like [`wrap`], for several lines; an empty one stays.
+pub(super) fn wrap_all(lines: &[String], room: usize) -> Vec<String> {
+    let parts = lines.iter().flat_map(|line| {
+        let parts = wrap(line, room);
+        if parts.is_empty() { vec![String::new()] } else { parts }
+    });
+    parts.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

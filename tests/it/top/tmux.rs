@@ -54,6 +54,11 @@ impl<'a> Window<'a> {
         String::from_utf8(self.tmux(&["capture-pane", "-p"]).stdout).unwrap()
     }
 
+    /// The screen with its colours.
+    pub fn styled_screen(&self) -> String {
+        String::from_utf8(self.tmux(&["capture-pane", "-p", "-e"]).stdout).unwrap()
+    }
+
     /// A value of tmux's about the window.
     pub fn value(&self, format: &str) -> String {
         String::from_utf8(self.tmux(&["display-message", "-p", format]).stdout).unwrap().trim().to_owned()

@@ -11,7 +11,9 @@ use crate::{
     adapters::{
         AdapterError,
         plumbing::{
-            LiveScreen, transcript,
+            LiveScreen,
+            screen_cells::{self, Row},
+            transcript,
             transcript_screen::{self, PrintedBy},
         },
     },
@@ -63,6 +65,37 @@ pub fn peek(app: &App, id: &SessionId, lines: u32, raw: bool) -> Result<Peek> {
     };
     let note = note.filter(|_| text.is_empty()).map(|why| format!("{why}, and no transcript of {id} has a line"));
     Ok(Peek { note, ..peek("transcript", &text) })
+}
+
+/// Reads the visible screen of a session in a terminal as it is: its control sequences only set styles, and secrets are masked.
+/// A backend that cannot show it is replaced by the transcript. For a session without a terminal as [`peek`].
+///
+/// # Errors
+/// As [`peek`].
+pub fn screen_cells(app: &App, id: &SessionId, lines: u32) -> Result<Peek> {
+    let session = app.read(|tx| lookup::session(tx, id))?;
+    let peek = |source, rows: &[Row]| Peek {
+        session_id: id.to_string(),
+        source,
+        text: screen_cells::masked_text(rows),
+        note: None,
+    };
+    if session.has_terminal() && !session.status.is_final() {
+        let adapter = adapter_endpoint::adapter(app, &session, &words(id))?;
+        let is_here = !adapter_endpoint::belongs_to_other(&adapter, &session);
+        let looked = is_here.then(|| adapter.styled_screen(adapter_endpoint::backend_name(&session)));
+        if let Some(Ok(Some(screen))) = looked {
+            return Ok(peek("backend", &screen_cells::rows(&screen)));
+        }
+    }
+    match session.transcript.as_ref().map(PathBuf::from).filter(|path| session.has_terminal() && path.exists()) {
+        Some(path) => {
+            let mut screen = LiveScreen::new(path, printed_by(&session));
+            screen.refresh()?;
+            Ok(peek("transcript", &screen.rows()))
+        }
+        None => self::peek(app, id, lines, false),
+    }
 }
 
 /// The live sessions of a lane, oldest first, each with its screen to follow. Sessions whose transcript is not on this host are
