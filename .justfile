@@ -16,7 +16,7 @@ quick:
 
 # The long set, with its assertions about time: 2400 points where a process is killed, three gigabytes of output, idle minutes
 soak:
-    FAIRWAY_SOAK=1200 FAIRWAY_GUARD_FUZZ=600 cargo nextest run --locked --profile soak --run-ignored all
+    FAIRWAY_SOAK=1200 FAIRWAY_GUARD_FUZZ=600 FAIRWAY_MODEL_SEQUENCES=20000 cargo nextest run --locked --profile soak --run-ignored all
 
 # The tests of the command line, of records and of sessions with their stores on a PostgreSQL server; those that need a file are left out
 postgres-suite *words:
@@ -30,6 +30,14 @@ postgres-storm:
 agents:
     PATH="$(tests/node.sh):$PATH" tests/agents.sh --all
     PATH="$(tests/node.sh):$PATH" FAIRWAY_REQUIRE_ALL=1 cargo nextest run --locked --profile agents --run-ignored all
+
+# The tests that fail now and then: ten runs of the suite beside two builds
+flaky *words:
+    tests/flaky.sh {{words}}
+
+# After an intended change: rewrite snapshots, documents, schemas, plugins and budgets until nothing changes
+accept *words:
+    tests/accept.sh {{words}}
 
 # Format the code
 fmt:
@@ -45,9 +53,9 @@ lint:
 release *targets:
     packaging/release.sh {{targets}}
 
-# Install a package in a bare Debian system, claim a task, remove it. As root
-try-deb package:
-    packaging/try-deb.sh {{package}}
+# Install the files of a release in a bare Debian system, run the day there, remove them. As root
+try-release *directory:
+    packaging/try-release.sh {{directory}}
 
 # The plugins of examples/plugins, from the sources
 plugins:

@@ -19,6 +19,8 @@ if [[ "${#targets[@]}" = 0 ]]; then
 fi
 version=$(sed -n '/^version = "/{s/.*"\(.*\)"$/\1/p;q}' Cargo.toml)
 built=target/artefact
+# Where Cargo puts the programs of the profile: `dev` is quickly there, to try these scripts.
+profile_directory=${profile/#dev/debug}
 files=${FAIRWAY_RELEASE_FILES:-target/release-files}
 pages=target/packages
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
@@ -30,7 +32,7 @@ say() { printf '== %s\n' "$*"; }
 own_binary() {
   local machine binary
   machine=$(uname -m)
-  binary=${built}/${machine}-unknown-linux-musl/${profile}/fairway
+  binary=${built}/${machine}-unknown-linux-musl/${profile_directory}/fairway
   if [[ -x "${binary}" ]]; then
     printf '%s\n' "${binary}"
   else
@@ -54,7 +56,7 @@ archive() {
   local name=fairway-${version}-${target}
   local dir=${files}/${name}
   mkdir -p "${dir}"
-  cp "${built}/${target}/${profile}/fairway" LICENSE README.md "${dir}/"
+  cp "${built}/${target}/${profile_directory}/fairway" LICENSE README.md "${dir}/"
   cp -R "${pages}/completions" "${pages}/man" docs/reference/schemas "${dir}/"
   chmod -R u=rwX,go=rX "${dir}"
   tar --sort=name --mtime="@${SOURCE_DATE_EPOCH}" --owner=0 --group=0 --numeric-owner -C "${files}" -cf - "${name}" |
@@ -69,12 +71,16 @@ deb() {
     --output "${files}/"
 }
 
-# The target of a file, by its name.
+# The target of a file, by its name. A package names the architecture alone: its archive lies beside it.
 target_of() {
+  local machine=aarch64 archive
   case $1 in
-    *x86_64* | *_amd64.deb) printf x86_64-unknown-linux-musl ;;
-    *) printf aarch64-unknown-linux-musl ;;
+    *x86_64* | *_amd64.deb) machine=x86_64 ;;
+    *) ;;
   esac
+  archive=$(cd "${files}" && printf '%s' "fairway-${version}-${machine}-"*.tar.gz)
+  archive=${archive#"fairway-${version}-"}
+  printf '%s' "${archive%.tar.gz}"
 }
 
 manifest() {
