@@ -27,9 +27,9 @@ use self::{
 };
 
 /// How many sequences are run: in this process, in this process for each kind of wrong model, and through the binary.
-const QUICK: usize = 4_000;
+const QUICK: usize = 1_000;
 const WRONG: usize = 400;
-const BINARY: usize = 120;
+const BINARY: usize = 40;
 
 /// The outcomes that the quick sequences must have at least once; otherwise they are poorer than they look.
 const OUTCOMES: &[&str] = &[

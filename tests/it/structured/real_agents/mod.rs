@@ -451,16 +451,19 @@ fn codex_passes_the_matrix() {
 }
 
 #[test]
+#[ignore = "minutes; in `just agents`"]
 fn gemini_passes_the_matrix() {
     passes_the_matrix(Structured::Known(Agent::Gemini));
 }
 
 #[test]
+#[ignore = "minutes; in `just agents`"]
 fn opencode_passes_the_matrix() {
     passes_the_matrix(Structured::OpenCode);
 }
 
 #[test]
+#[ignore = "minutes; in `just agents`"]
 fn qwen_passes_the_matrix() {
     passes_the_matrix(Structured::Qwen);
 }

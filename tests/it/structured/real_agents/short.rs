@@ -1,5 +1,5 @@
-//! The short pass: what each further agent does in a project that `setup` made, in one turn each. The whole matrix of them is in
-//! `just agents`.
+//! The short pass: what an agent does in a project that `setup` made, in one turn each. The suite has the whole matrix with Claude Code
+//! and Codex, and `just agents` with all of them.
 
 use super::*;
 
@@ -72,6 +72,21 @@ fn passes_in_short(agent: Structured) {
     let most = scene.models.answered() * crate::common::mock_models::USED.2;
     assert!(total["output_tokens"].as_u64().unwrap_or_default() <= most, "{total}, at most {most}");
     scene.world.run(["session", "stop", "s"]).exits(0);
+}
+
+#[test]
+fn gemini_asks_and_obeys() {
+    passes_in_short(Structured::Known(Agent::Gemini));
+}
+
+#[test]
+fn opencode_asks_and_obeys() {
+    passes_in_short(Structured::OpenCode);
+}
+
+#[test]
+fn qwen_asks_and_obeys() {
+    passes_in_short(Structured::Qwen);
 }
 
 #[test]
