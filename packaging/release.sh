@@ -32,13 +32,14 @@ say() { printf '== %s\n' "$*"; }
 own_binary() {
   local machine binary
   machine=$(uname -m)
-  binary=${built}/${machine}-unknown-linux-musl/${profile_directory}/fairway
-  if [[ -x "${binary}" ]]; then
-    printf '%s\n' "${binary}"
-  else
-    cargo build --locked --quiet >&2
-    printf '%s\n' target/debug/fairway
-  fi
+  for binary in "${built}/${machine}"-unknown-linux-*/"${profile_directory}/fairway"; do
+    if [[ -x "${binary}" ]]; then
+      printf '%s\n' "${binary}"
+      return
+    fi
+  done
+  cargo build --locked --quiet >&2
+  printf '%s\n' target/debug/fairway
 }
 
 build() {
