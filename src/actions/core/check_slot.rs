@@ -33,8 +33,8 @@ impl Turn {
 }
 
 /// Waits for a slot for `what`, and tells so by `say`. A check that a check has started has the slot of that one. `None` without
-/// a slot.
-pub(in crate::actions) fn take(app: &App, turn: Turn, what: &str, say: impl FnOnce(&str)) -> Result<Option<Slot>> {
+/// a slot, also where there can be none: a check is not refused for that.
+pub(in crate::actions) fn take(app: &App, turn: Turn, what: &str, mut say: impl FnMut(&str)) -> Result<Option<Slot>> {
     let Some(state) = app.env.state_dir() else { return Ok(None) };
     if turn == Turn::Now || app.env.var(vars::FAIRWAY_SLOT).is_some() {
         return Ok(None);
@@ -50,8 +50,8 @@ pub(in crate::actions) fn take(app: &App, turn: Turn, what: &str, say: impl FnOn
             .collect();
         let running = if running.is_empty() { "others run".to_owned() } else { running.join("; ") };
         say(&format!("waits for a slot for checks: {running}"));
-    })?;
-    Ok(Some(taken))
+    });
+    Ok(taken.inspect_err(|error| say(&format!("runs without a slot for checks: {error}"))).ok())
 }
 
 /// The variable by which the programs of a check know that they have its slot.

@@ -55,7 +55,7 @@ fn go(world: &TestProject, all: Vec<Started>) {
 
 #[test]
 fn so_many_checks_run_at_once_and_a_killed_one_makes_room() {
-    let world = project(&format!("{NO_GATES}[land]\nchecks = ['true']\n[checks]\nparallel = 2\n"));
+    let mut world = project(&format!("{NO_GATES}[land]\nchecks = ['true']\n[checks]\nparallel = 2\n"));
     fs::write(world.root().join(".git/info/exclude"), "in.*\ngo\n.fairway\n").unwrap();
     world.run(["trust"]).exits(0);
     let task = submitted(&world, "ui", &[("ui.txt", "ui\n")]);
@@ -100,4 +100,9 @@ fn so_many_checks_run_at_once_and_a_killed_one_makes_room() {
     world.run(inner).exits(0);
     world.run(["land", &late, "--now"]).exits(0);
     go(&world, full);
+
+    // Where no slots can be, a check still runs.
+    world.set("XDG_STATE_HOME", "/dev/null/none");
+    let run = world.run(["evidence", "run", &subject, "--", "true"]).exits(0);
+    assert!(run.stderr.contains("runs without a slot for checks: "), "{run:?}");
 }
