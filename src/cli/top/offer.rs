@@ -193,7 +193,9 @@ impl Offers {
             return;
         }
         if is_here {
-            self.add('\n', "attach, and back", KeyCommand::Attach { session: session.to_owned() });
+            let label = known.and_then(|one| way_back(one.session.backend.as_deref()?));
+            let label = label.map_or_else(|| "attach".to_owned(), |keys| format!("attach; {keys} comes back"));
+            self.add('\n', &label, KeyCommand::Attach { session: session.to_owned() });
         }
         if !asks {
             self.own(('p', "prompt it"), format!("fairway prompt {session} TEXT"), subject);
@@ -221,6 +223,16 @@ impl Offers {
         );
         self.own(('L', "land it"), format!("fairway land {task}"), subject);
         self.own(('D', "see it later"), format!("fairway review next --defer {task}"), subject);
+    }
+}
+
+/// The keys with which one leaves a multiplexer.
+fn way_back(backend: &str) -> Option<&'static str> {
+    match backend {
+        "tmux" => Some("Ctrl-b d"),
+        "screen" => Some("Ctrl-a d"),
+        "zellij" => Some("Ctrl-g, Ctrl-o, d"),
+        _ => None,
     }
 }
 

@@ -432,6 +432,13 @@ fn row_offers_only_what_its_state_allows() {
     assert_eq!(offered(&working(vec![approval(1)], "blocked")), "ad⏎psbrxtPoe");
     let review = need("review", "T-1", "ada", "fairway review next --task T-1");
     assert_eq!(offered(&working(vec![review.clone()], "review")), "v⏎psacLDfxtPoe");
+    // Yes and no have the same keys, whatever they are about.
+    let mut handoff = need("handoff", "3", "ada", "fairway handoff accept 3");
+    let command = "fairway handoff decline 3 --reason TEXT".to_owned();
+    handoff.commands.push(CommandView { purpose: "decline it".to_owned(), command });
+    let mut handed = working(vec![handoff], "in_progress");
+    assert!(offered(&handed).starts_with("ad"), "{}", offered(&handed));
+    assert_eq!(typed(&press(&mut handed, "a")), "fairway handoff accept 3");
     let mut ready = State::new(board(vec![review]), vec![summary()], SIZE);
     press(&mut ready, "\t\t");
     assert_eq!((selected(&ready), offered(&ready).as_str()), ("ready:T-5", "SxtPe⏎"));

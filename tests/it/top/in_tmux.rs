@@ -157,7 +157,7 @@ fn attach_comes_back_to_the_board() {
     ]);
     let window = Window::open(&world, 90, 24);
     window.types("fairway top");
-    window.shows("ada");
+    window.shows("Enter attach; Ctrl-b d comes back");
     window.press(&["Enter"]);
     window.shows("hello");
     window.press(&["C-b"]);
