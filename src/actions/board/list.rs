@@ -227,7 +227,7 @@ fn session_row(one: &SessionOverviewView, lane: Option<(&BoardLaneView, bool)>) 
         .fact(FactKind::Who, one.shown_id());
     row.session = Some(id.clone());
     row.task = one.holds.first().map(|held| held.task_id.clone());
-    row.lane = one.session.lane.clone();
+    row.lane.clone_from(&one.session.lane);
     if let Some((lane, _)) = lane.filter(|(lane, _)| !begins_with(id, &lane.name)) {
         row = row.fact(FactKind::Lane, &lane.name);
     }
