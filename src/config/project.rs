@@ -332,7 +332,11 @@ pub fn worktree_damage(root: &Path, top: &Path) -> Option<String> {
         return (!is_main).then(|| "its .git file was replaced by another repository".to_owned());
     }
     let Some(own) = link_target(top) else { return Some("its .git file names no repository".to_owned()) };
-    let real = own.canonicalize().ok()?;
+    let Ok(real) = own.canonicalize() else {
+        let repository = own.parent().filter(|dir| dir.ends_with("worktrees")).and_then(Path::parent);
+        let is_dropped = repository.is_some_and(|dir| dir.canonicalize().is_ok_and(|dir| dir == common));
+        return is_dropped.then(|| "git has dropped its record of the worktree".to_owned());
+    };
     // The main worktree of a repository with a directory elsewhere.
     if real == common {
         return None;

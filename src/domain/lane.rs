@@ -52,6 +52,11 @@ impl Lane {
         Self { host, host_id, ..self }
     }
 
+    /// The name of its branch, which is recorded once there is one.
+    pub fn branch_name(&self) -> String {
+        self.branch.clone().unwrap_or_else(|| format!("lane/{}", self.name))
+    }
+
     /// The git command that brings the base into the lane's worktree and stops at each conflict; `None` without a worktree.
     pub fn bring_in_by_hand(&self, base: &str, style: LandStyle) -> Option<String> {
         let dir = shell_words::quote(self.worktree.as_ref()?);

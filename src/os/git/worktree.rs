@@ -144,6 +144,11 @@ impl<'a> Repository<'a> {
         self.git.run_checkout(&["reset", "--quiet", "--hard"], CHECKOUT_TIMEOUT)
     }
 
+    /// Writes the index of the worktree at the working directory from its commit. The files stay.
+    pub fn read_index(&self) -> Result<(), GitError> {
+        self.git.run_checked("read-tree", &["read-tree", "HEAD"], CHECKOUT_TIMEOUT).map(drop)
+    }
+
     /// Removes a worktree. Without `force`, one with changes or a lock stays. Git deletes ignored files, submodules and all that is
     /// in them, so the caller must ask [`Git::uncommitted_work`] before. No filter of the repository runs.
     pub fn remove_worktree(&self, path: &Path, force: bool) -> Result<(), GitError> {

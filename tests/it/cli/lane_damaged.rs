@@ -160,10 +160,42 @@ fn lane_without_its_git_file_is_unknown_and_is_mended_with_its_files() {
     fs::remove_file(tree.join(".git")).unwrap();
     world.run(["lane", "repair", "ui"]).exits(0);
     assert_eq!(world.json(["lane", "show", "ui"])["lane"]["git"]["branch"], "lane/ui");
-    // Without git's record there is nothing to connect with.
+    // Without git's record and the file that names it there is nothing to connect with.
     fs::remove_file(tree.join(".git")).unwrap();
     fs::remove_dir_all(world.root().join(".git/worktrees/ui")).unwrap();
     let error = world.run(["lane", "repair", "ui", "--json"]).refuses(4, "in_use").error();
     let quoted = tree.display();
     assert_eq!(error["hint"], format!("move them away: mv {quoted} {quoted}.old && fairway lane repair ui"));
+}
+
+#[test]
+fn lane_whose_record_git_has_dropped_gets_a_new_one_and_lands() {
+    let (world, tree) = with_lane();
+    let commit = world.git(&tree, &["rev-parse", "HEAD"]);
+    fs::write(tree.join("staged.txt"), "staged\n").unwrap();
+    fs::write(tree.join("work.txt"), "more\n").unwrap();
+    world.git(&tree, &["add", "staged.txt"]);
+    // As `git gc` does, once the directory was away for long enough.
+    let away = world.dir().join("away");
+    fs::rename(&tree, &away).unwrap();
+    world.git(&world.root(), &["worktree", "prune", "--expire=now"]);
+    fs::rename(&away, &tree).unwrap();
+    for words in [&["land", "ui"][..], &["lane", "diff", "ui"], &["evidence", "run", "T-1", "--check", "c"]] {
+        let error = world.run(words.iter().copied().chain(["--json"])).error();
+        assert_eq!(error["message"], "lane ui is damaged: git has dropped its record of the worktree", "{words:?}");
+        assert_eq!(error["hint"], "mend it: fairway lane repair ui");
+    }
+    // A repair that was killed has left a worktree beside the lane's.
+    let beside = tree.with_file_name(".ui.repair").join("ui");
+    world.git(&world.root(), &["worktree", "add", "--quiet", "--no-checkout", beside.to_str().unwrap(), "lane/ui"]);
+    let run = world.run(["lane", "repair", "ui"]).exits(0);
+    assert!(run.stdout.starts_with("connected the worktree of lane ui"), "{run:?}");
+    assert!(!beside.parent().unwrap().exists());
+    assert_eq!(world.git(&tree, &["rev-parse", "HEAD"]), commit);
+    assert_eq!(world.git(&tree, &["status", "--porcelain"]), " M work.txt\n?? staged.txt\n");
+    world.git(&tree, &["add", "--all"]);
+    world.git(&tree, &["commit", "--quiet", "--message=more"]);
+    world.run(["evidence", "run", "T-1", "--check", "c"]).exits(0);
+    world.run(["land", "ui"]).exits(0);
+    assert_eq!(fs::read_to_string(world.root().join("work.txt")).unwrap(), "more\n");
 }

@@ -32,7 +32,7 @@ pub fn bring_here(app: &App, name: &LaneName) -> Result<Vec<String>> {
     let base = lane.base.clone().unwrap_or_else(|| app.settings.project.base_branch.clone());
     let git = Git::new(app.env.vars(), &app.project.root);
     let repository = Repository::of(git);
-    let branch = lane.branch.clone().unwrap_or_else(|| format!("lane/{name}"));
+    let branch = lane.branch_name();
     let mut notes: Vec<String> = base_commit::fetch(app, &base)?.into_iter().collect();
     let commit = fetch(app, &git, &lane, &base, &branch, &host)?;
     let dir = worktree::default_path(app, name)?;

@@ -61,7 +61,7 @@ pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
         Presence::Missing(dir) if lane.owns_worktree && has_files(&dir) => return mend(app, &lane, &dir),
         Presence::Missing(dir) => dir,
     };
-    let branch = lane.branch.clone().unwrap_or_else(|| format!("lane/{name}"));
+    let branch = lane.branch_name();
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
     let is_new_branch = make(app, &git, &lane, &branch, &dir)?;
     Repository::of(Git::new(app.env.vars(), &dir)).checkout()?;
@@ -75,13 +75,17 @@ fn has_files(dir: &Path) -> bool {
 /// Connects the directory with git's record of the worktree by a new `.git` file. The other files stay. An existing `.git` entry
 /// is kept under another name beside it.
 fn mend(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
-    let _alone = worktree::lock_git(app)?;
     let Some(record) = worktree_record(&app.project.root, dir) else {
+        let fresh = fresh_worktree(lane, dir);
+        if is_lost_worktree(dir) || fresh.exists() {
+            return record_anew(app, lane, dir, &fresh);
+        }
         let quoted = shell_words::quote(&dir.to_string_lossy()).into_owned();
         let why = format!("git has no record of its worktree, and {} has files", dir.display());
         let hint = format!("move them away: mv {quoted} {quoted}.old && fairway lane repair {}", lane.name);
         return Err(Refusal::LaneHeld { lane: lane.name.clone(), why, hint }.into());
     };
+    let _alone = worktree::lock_git(app)?;
     let kept = set_aside(&dir.join(".git"), &record).map_err(errors::internal)?;
     files::write_atomic(&dir.join(".git"), format!("gitdir: {}\n", record.display()).as_bytes(), 0o644)
         .and_then(|()| files::write_atomic(&record.join("commondir"), b"../..\n", 0o644))
@@ -137,6 +141,31 @@ fn lost_worktree(app: &App, lane: &Lane) -> Result<Option<PathBuf>> {
 fn connect(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     let _alone = worktree::lock_git(app)?;
     Repository::of(Git::new(app.env.vars(), &app.project.root)).repair_worktree(dir)?;
+    recorded_connection(app, lane, dir)
+}
+
+/// Where a new record comes from: git names it by the last part of the path.
+fn fresh_worktree(lane: &Lane, dir: &Path) -> PathBuf {
+    dir.with_file_name(format!(".{}.repair", lane.name)).join(lane.name.as_str())
+}
+
+/// Gives the directory a new record of git, at the lane's branch. Git has dropped the old one with its index, as `git worktree prune`
+/// does while the directory is away. The files stay, so that what differs from the branch is uncommitted work.
+fn record_anew(app: &App, lane: &Lane, dir: &Path, fresh: &Path) -> Result<Answer> {
+    let git = &Repository::of(Git::new(app.env.vars(), &app.project.root));
+    let branch = lane.branch_name();
+    if fresh.join(".git").exists() {
+        // Of a repair that was interrupted. No file was checked out there.
+        git.remove_worktree(fresh, true)?;
+    }
+    make(app, git, lane, &branch, fresh)?;
+    let _alone = worktree::lock_git(app)?;
+    fs::rename(fresh.join(".git"), dir.join(".git"))
+        .and_then(|()| fs::remove_dir(fresh))
+        .and_then(|()| fresh.parent().map_or(Ok(()), fs::remove_dir))
+        .map_err(errors::internal)?;
+    git.repair_worktree(dir)?;
+    Repository::of(Git::new(app.env.vars(), dir)).read_index()?;
     recorded_connection(app, lane, dir)
 }
 
