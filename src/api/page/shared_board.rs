@@ -29,10 +29,12 @@ use crate::{
     os::random,
 };
 
-/// The least and the most time between two boards. Composing takes at most a fortieth of a core.
+/// The least and the most time between two boards. Composing takes at most a fortieth of a core, beside what it left unused in the
+/// last seconds: a single event waits for nothing.
 const MIN_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_millis(800);
 const PAUSE_PER_WORK: u32 = 40;
+const UNUSED_TIME: Duration = Duration::from_secs(4);
 /// How often an open page is told at least that its board is current.
 const BEAT_INTERVAL: Duration = Duration::from_secs(15);
 /// The pause after a board that could not be composed.
@@ -200,6 +202,8 @@ impl Feed {
             server_state().map(|state| (state.changes.clone(), state.shutdown.clone()))?;
         let mut watchers = self.watchers.subscribe();
         let mut presence = None;
+        // When the work so far is paid for.
+        let mut paid_at = Instant::now();
         loop {
             changes.mark_unchanged();
             watchers.mark_unchanged();
@@ -215,7 +219,10 @@ impl Feed {
                     self.beat(board.seq, frame.version != before);
                     self.deaths.watch(&board.processes);
                     let expiry = board.next_change.map(|end| Instant::now() + end.since(board.now) + MIN_PAUSE);
-                    ((board.took * PAUSE_PER_WORK).clamp(MIN_PAUSE, MAX_PAUSE), expiry)
+                    let now = Instant::now();
+                    paid_at = paid_at.max(now.checked_sub(UNUSED_TIME).unwrap_or(now)) + board.took * PAUSE_PER_WORK;
+                    paid_at = paid_at.min(now + MAX_PAUSE);
+                    (paid_at.saturating_duration_since(now).clamp(MIN_PAUSE, MAX_PAUSE), expiry)
                 }
                 Err(error) => {
                     self.lose(error.failure.message.clone());
