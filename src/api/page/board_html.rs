@@ -46,11 +46,14 @@ fn opened(row: &ListRow) -> String {
         (RowKind::Session | RowKind::Claim | RowKind::Lane, Some(lane), _) => address("/lane", &[("name", lane)]),
         (RowKind::Claim | RowKind::ReadyTask, _, Some(task)) => address("/tasks", &[("task", task)]) + "#task",
         (RowKind::MoreTasks, ..) => "/tasks".to_owned(),
-        _ => {
-            let key: String = form_urlencoded::byte_serialize(row.key.as_bytes()).collect();
-            format!("#{key}")
-        }
+        _ => place(&row.key),
     }
+}
+
+/// The address of an open thing on the board.
+pub(super) fn place(key: &str) -> String {
+    let key: String = form_urlencoded::byte_serialize(key.as_bytes()).collect();
+    format!("#{key}")
 }
 
 fn item(board: &BoardView, row: &ListRow, approvals: &[ApprovalView]) -> Item {

@@ -1,7 +1,6 @@
 //! A command as HTML: a button that runs it, or its text.
 
 use super::{html::Html, page_command::PageCommand};
-use crate::domain::approval::Decision;
 
 /// Draws a command as text instead of a button, because the page cannot run the command, or this reader may not.
 pub(super) fn written(html: &mut Html, purpose: &str, command: &str) {
@@ -24,7 +23,8 @@ pub(super) fn form(
 ) {
     let is_asked = command.text_label().is_some() || command.question().is_some();
     if is_asked {
-        html.markup("<details><summary");
+        // One form is open at a time.
+        html.markup("<details name=\"act\" class=\"").markup(command.class()).markup("\"><summary");
         keyed(html, command.key());
         named(html, &format!("{purpose}…"), about);
         html.text(purpose).markup("…</summary>");
@@ -58,13 +58,7 @@ pub(super) fn open_form(
         keyed(html, command.key());
         html.markup("></textarea></label>");
     }
-    let class = match command {
-        PageCommand::Approval(_, Decision::Allow) => "allow",
-        PageCommand::Approval(..) => "deny",
-        _ if question.is_some() => "danger",
-        _ => "plain",
-    };
-    html.markup("<button class=\"").markup(class).markup("\"");
+    html.markup("<button class=\"").markup(command.class()).markup("\"");
     keyed(html, command.key().filter(|_| !is_field && question.is_none()));
     named(html, purpose, about);
     html.text(purpose).markup("</button></form>");

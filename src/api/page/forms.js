@@ -51,6 +51,7 @@ export const send = async (form, submitter) => {
       say([`$ ${told.command}`, told.line, ...notes].join("\n"), false);
       if (told.undo) offerUndo(told.undo);
       form.reset();
+      form.closest(".fresh")?.remove();
       const details = form.closest("details");
       if (details) details.open = false;
     } else {

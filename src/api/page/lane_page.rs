@@ -7,9 +7,10 @@ use super::{
     form::{Form, address},
     html::Html,
     labels::{labelled, time},
+    line_comments::LineComments,
     open_html::session,
     page_layout::PageFrame,
-    patch_html::{self, LineNotes},
+    patch_html::Patch,
     review_facts,
 };
 use crate::{
@@ -18,15 +19,19 @@ use crate::{
         core::errors,
         jobs::{self, list::ListOptions},
         mail::outbox::{self, OutboxFilter},
-        queue::{evidence, lane, task},
+        queue::{
+            evidence,
+            lane::{self, diff::LanePatches},
+            review::comments,
+            task,
+        },
         sessions::{
             activity_history::{self, Stretch},
             control::peek::{self, Peek},
         },
     },
     domain::{LaneName, SessionId, TaskId, evidence::Evidence, review::LinePlace},
-    os::git::DiffFormat,
-    wire::{JobView, LaneDetailView, OutboxView, TimelineEntryView, short_job_id, status_words},
+    wire::{JobView, LaneDetailView, OutboxView, ReviewCommentView, TimelineEntryView, short_job_id, status_words},
 };
 
 /// The last lines of a screen that are shown.
@@ -43,7 +48,9 @@ struct Contents {
     lane: LaneDetailView,
     /// The screen of each session, or why there is none.
     screens: Vec<(String, Result<Peek, String>)>,
-    diff: Result<String, String>,
+    patches: Result<LanePatches, String>,
+    /// The comments on the first task's lines.
+    comments: Vec<ReviewCommentView>,
     evidence: Vec<Evidence>,
     messages: Vec<OutboxView>,
     jobs: Vec<JobView>,
@@ -57,15 +64,16 @@ struct Contents {
 pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String> {
     let name = LaneName::parse(query.get("name"))?;
     let contents = read(app, &name)?;
-    Ok(frame.document(name.as_str(), "", |html| draw(html, frame, &contents)))
+    let at = LinePlace::parse(query.get("at"));
+    Ok(frame.document(name.as_str(), "", |html| draw(html, frame, &contents, at)))
 }
 
 fn read(app: &App, name: &LaneName) -> Result<Contents> {
     let lane = lane::list::show(app, name)?;
     let message_of = |error: anyhow::Error| errors::classify(&error).message;
-    let diff = lane::diff::text(app, name, None, DiffFormat::Patch, Some(false));
     let mut contents = Contents {
-        diff: diff.map(|(text, _)| String::from_utf8_lossy(&text).into_owned()).map_err(message_of),
+        patches: lane::diff::patches(app, name).map_err(message_of),
+        comments: Vec::new(),
         screens: Vec::new(),
         evidence: Vec::new(),
         messages: Vec::new(),
@@ -87,6 +95,9 @@ fn read(app: &App, name: &LaneName) -> Result<Contents> {
         let stretches = activity_history::stretches(app, &id, app.env.now())?;
         contents.activities.push((one.session.id.clone(), stretches));
     }
+    if let Some(first) = contents.lane.tasks.first() {
+        contents.comments = comments::list(app, &TaskId::parse(&first.id)?, false)?;
+    }
     for held in &contents.lane.tasks {
         let id = TaskId::parse(&held.id)?;
         contents.evidence.extend(evidence::list(app, &id)?);
@@ -97,7 +108,7 @@ fn read(app: &App, name: &LaneName) -> Result<Contents> {
     Ok(contents)
 }
 
-fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents) {
+fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents, at: Option<LinePlace>) {
     let lane = &contents.lane.lane;
     html.markup("<p class=\"crumb\">");
     labelled(html, "id", &lane.name);
@@ -134,9 +145,11 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents) {
     }
     html.markup("<div class=\"tabs\">");
     let has_screen = !contents.screens.is_empty();
-    tab(html, ("screen", "Screen"), contents.screens.len(), has_screen, |html| {
+    tab(html, ("screen", "Screen"), contents.screens.len(), has_screen && at.is_none(), |html| {
         for (id, screen) in &contents.screens {
-            html.markup("<p class=\"id\">").text(id).markup("</p>");
+            if contents.screens.len() > 1 {
+                html.markup("<p class=\"id\">").text(id).markup("</p>");
+            }
             match screen {
                 Ok(peek) if peek.text.trim().is_empty() => {
                     html.markup("<pre class=\"screen none\" tabindex=\"0\"").attribute("data-session", id).markup(">");
@@ -155,13 +168,7 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents) {
             }
         }
     });
-    let files = contents.diff.as_ref().map_or(1, |patch| patch.matches("diff --git ").count());
-    tab(html, ("changes", "Changes"), files, !has_screen, |html| match &contents.diff {
-        Ok(patch) => patch_html::draw(html, patch, &NoNotes),
-        Err(why) => {
-            html.markup("<p class=\"none\">").text(why).markup("</p>");
-        }
-    });
+    changes(html, frame, contents, (!has_screen || at.is_some(), at));
     tab(html, ("evidence", "Evidence"), contents.evidence.len(), false, |html| {
         html.markup("<ul role=\"list\" class=\"findings\">");
         contents.evidence.iter().rev().for_each(|one| review_facts::evidence_line(html, one));
@@ -236,13 +243,28 @@ fn tab(
     html.markup("</section>");
 }
 
-/// For a patch without comments, which need a commit.
-struct NoNotes;
-
-impl LineNotes for NoNotes {
-    fn address(&self, _place: &LinePlace) -> Option<String> {
-        None
-    }
-
-    fn draw_below(&self, _html: &mut Html, _place: &LinePlace) {}
+/// Draws the changes. Those in a commit can be commented on, for the first claimed task. `at`: the line below which the form is
+/// open.
+fn changes(html: &mut Html, frame: &PageFrame, contents: &Contents, (is_chosen, at): (bool, Option<LinePlace>)) {
+    let patches = match &contents.patches {
+        Ok(patches) => patches,
+        Err(why) => {
+            return tab(html, ("changes", "Changes"), 1, is_chosen, |html| {
+                html.markup("<p class=\"none\">").text(why).markup("</p>");
+            });
+        }
+    };
+    let (committed, uncommitted) = (Patch::parse(&patches.committed), Patch::parse(&patches.uncommitted));
+    let task = contents.lane.tasks.first().filter(|_| frame.can_act());
+    let words =
+        task.map(|task| format!("fairway review comment {} FILE:LINE TEXT --commit {}", task.id, patches.commit));
+    let back = address("/lane", &[("name", &contents.lane.lane.name)]);
+    let comments = LineComments::new(back, words, &contents.comments).open_at(at);
+    tab(html, ("changes", "Changes"), committed.files() + uncommitted.files(), is_chosen, |html| {
+        committed.draw(html, "changed", false, &comments);
+        if uncommitted.files() > 0 {
+            html.markup("<h2>In no commit yet</h2>");
+            uncommitted.draw(html, "uncommitted", false, &LineComments::none());
+        }
+    });
 }

@@ -16,6 +16,7 @@ mod form;
 mod html;
 mod labels;
 mod lane_page;
+mod line_comments;
 mod live_screen;
 mod open_html;
 mod origin;

@@ -3,6 +3,7 @@
 
 import { showAges } from "/ages.js";
 import { reopen } from "/live.js";
+import { showPatches } from "/patch.js";
 
 const main = document.getElementById("board");
 const body = document.getElementById("lane");
@@ -57,7 +58,7 @@ export const showScreen = ({ session, count, changes }) => {
 };
 
 const isWriting = () =>
-  [...body.querySelectorAll("textarea")].some((field) => field.value.trim()) || body.querySelector("form[data-sent]");
+  [...body.querySelectorAll("textarea")].some((field) => field.value.trim()) || body.querySelector("form[data-sent], .fresh");
 // What a control is found by in the lane as it is fetched anew.
 const nameOf = (control) => control.id || `${control.tagName} ${control.form?.elements.command?.value}`;
 
@@ -86,6 +87,7 @@ const fetchLane = async () => {
   body.querySelectorAll("pre").forEach((one, index) => (one.scrollTop = scrolled[index] ?? 0));
   for (const session of screens.keys()) drawScreen(session);
   showAges(body);
+  showPatches(body);
 };
 
 // Fetches the lane at this time, unless it is fetched earlier.

@@ -69,7 +69,11 @@ fn need_thing(board: &BoardView, need: &NeedView, approvals: &[ApprovalView]) ->
         title(html, task.as_ref().or(lead).map_or("", String::as_str));
         html.markup("<div class=\"ask ").markup(class_of(need.shape())).markup("\">");
         match approval {
-            Some(approval) => tool_input(html, &approval.input),
+            Some(approval) => {
+                html.markup("<p class=\"faint\">").text(&approval.provider).markup(" asks to use ");
+                html.text(&approval.tool).markup("</p>");
+                tool_input(html, &approval.input);
+            }
             // The form of an answer has its question.
             None if answers && access == Access::Full => {}
             None => {
@@ -77,7 +81,11 @@ fn need_thing(board: &BoardView, need: &NeedView, approvals: &[ApprovalView]) ->
             }
         }
         commands(html, need, approval, access);
-        html.markup("<p class=\"evidence\">").text(&need.evidence).markup("</p></div>");
+        // Of a request the call is the evidence.
+        if approval.is_none() {
+            html.markup("<p class=\"evidence\">").text(&need.evidence).markup("</p>");
+        }
+        html.markup("</div>");
     })
 }
 
@@ -134,6 +142,9 @@ pub(super) fn tool_input(html: &mut Html, input: &Value) {
         html.markup("<dt>").text(name).markup("</dt><dd><pre tabindex=\"0\">");
         match value {
             Value::String(text) => html.lines(text),
+            Value::Array(texts) if texts.iter().all(Value::is_string) => {
+                html.text(&texts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "))
+            }
             other => html.lines(&serde_json::to_string_pretty(other).unwrap_or_default()),
         };
         html.markup("</pre></dd>");

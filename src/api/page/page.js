@@ -127,6 +127,10 @@ const update = (part) => {
 const showTitle = () => {
   const count = document.querySelectorAll("#needs li").length;
   setTitle(count ? `(${count}) ${project}` : project);
+  const reviews = document.querySelectorAll("#needs li[data-key^='review:']").length;
+  for (const [path, number] of [["/", count], ["/review", reviews]]) {
+    document.querySelector(`header nav a[href="${path}"]`).dataset.count = number || "";
+  }
 };
 
 const act = async (form, submitter) => {

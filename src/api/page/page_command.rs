@@ -154,6 +154,18 @@ impl PageCommand {
         }
     }
 
+    /// The CSS class of its button: how much it weighs.
+    pub(super) fn class(&self) -> &'static str {
+        match self {
+            Self::Approval(_, Decision::Allow) => "allow",
+            Self::Approval(..) => "deny",
+            Self::Task(TaskCommand::Start(_)) => "allow",
+            Self::Review(command) => command.class(),
+            _ if self.question().is_some() => "danger",
+            _ => "plain",
+        }
+    }
+
     /// The task whose change can be taken back.
     pub(super) fn undoable(&self) -> Option<&TaskId> {
         match self {

@@ -91,7 +91,7 @@ impl PageFrame {
         html.markup("<main id=\"board\" tabindex=\"-1\"").attribute("data-seq", &self.seq.to_string());
         html.markup(match self.name {
             PageName::Tasks => " class=\"tasks\">",
-            PageName::Review => " class=\"review\">",
+            PageName::Review => " class=\"board review\">",
             _ => ">",
         });
         content(&mut html);

@@ -6,6 +6,7 @@ import { drag } from "/drag.js";
 import { say, send } from "/forms.js";
 import "/keys.js";
 import { connect, refuseIfStale } from "/live.js";
+import { showPatches } from "/patch.js";
 
 const main = document.getElementById("board");
 // The shortest time between two fetches that no person has asked for.
@@ -28,10 +29,13 @@ const show = async (address, focus) => {
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("board");
   if (!answer.ok || !fresh) return location.reload();
   const opened = [...main.querySelectorAll("details[open][id]")].map((one) => one.id);
+  const tab = main.querySelector("input[name=tab]:checked")?.id;
   main.replaceChildren(...fresh.childNodes);
+  if (tab && document.getElementById(tab)) document.getElementById(tab).checked = true;
   seq = Math.max(seq, Number(fresh.dataset.seq));
   for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
   showAges(main);
+  showPatches(main);
   drag(main, act);
   if (focus) (document.getElementById(focus)?.querySelector("a, button, summary") ?? main).focus({ preventScroll: true });
 };

@@ -70,6 +70,16 @@ impl ReviewCommand {
         }
     }
 
+    /// The CSS class of its button.
+    pub(super) const fn class(&self) -> &'static str {
+        match self {
+            Self::Record { verdict: Verdict::Approve, .. } => "allow",
+            Self::Land(_) => "land",
+            Self::Defer(_) => "slight",
+            _ => "plain",
+        }
+    }
+
     /// The label of the text field that the person must fill in. Returns `None` when the command needs no text.
     pub(super) const fn text_label(&self) -> Option<&'static str> {
         match self {

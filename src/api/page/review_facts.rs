@@ -16,7 +16,6 @@ use crate::{
 const MAX_NAMED: usize = 40;
 
 pub(super) fn draw(html: &mut Html, card: &ReviewCardView) {
-    heading(html, card);
     if !card.task.body.is_empty() {
         html.markup("<pre tabindex=\"0\">").lines(&card.task.body).markup("</pre>");
     }
@@ -64,8 +63,9 @@ pub(super) fn draw(html: &mut Html, card: &ReviewCardView) {
     }
 }
 
-fn heading(html: &mut Html, card: &ReviewCardView) {
-    html.markup("<p class=\"facts\">");
+/// Draws the lane, the author and the age of the work.
+pub(super) fn heading(html: &mut Html, card: &ReviewCardView) {
+    html.markup("<p class=\"crumb\">");
     if let Some(lane) = &card.task.lane {
         labelled(html, "lane", lane);
     }
@@ -102,7 +102,7 @@ fn finding(html: &mut Html, mark: char, class: &'static str, kind: &str, text: &
     html.markup("<li>");
     shape(html, mark, class);
     labelled(html, "kind", kind);
-    html.text(text).markup("</li>");
+    html.markup("<span>").text(text).markup("</span></li>");
 }
 
 fn changes(html: &mut Html, changes: &ReviewChangesView) {

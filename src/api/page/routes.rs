@@ -56,6 +56,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("/live.js", SCRIPT, include_str!("live.js")),
     ("/open.js", SCRIPT, include_str!("open.js")),
     ("/page.js", SCRIPT, include_str!("page.js")),
+    ("/patch.js", SCRIPT, include_str!("patch.js")),
     ("/pages.js", SCRIPT, include_str!("pages.js")),
 ];
 

@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::{
+    board_html::place,
     form::{Form, address},
     html::Html,
     labels::{labelled, time},
@@ -58,13 +59,18 @@ pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String>
 
 fn draw(html: &mut Html, hit: &SearchHitView) {
     html.markup("<li><p class=\"facts\"><b>").markup(hit.kind).markup("</b> ");
-    match (&hit.task_id, &hit.lane) {
-        (Some(task), _) => {
-            html.markup("<a class=\"id\"").attribute("href", &format!("{}#task", address("/tasks", &[("task", task)])));
-            html.markup(">").text(task).markup("</a> ");
+    let (href, name) = match (&hit.task_id, &hit.lane, &hit.session_id) {
+        (Some(task), ..) if hit.kind == "review" => (Some(address("/review", &[("task", task)])), task),
+        (Some(task), ..) => (Some(address("/tasks", &[("task", task)]) + "#task"), task),
+        (None, Some(lane), _) => (Some(address("/lane", &[("name", lane)])), lane),
+        (None, None, Some(session)) => (Some(format!("/{}", place(&format!("session:{session}")))), session),
+        (None, None, None) => (None, &hit.id),
+    };
+    match href {
+        Some(href) => {
+            html.markup("<a class=\"id\"").attribute("href", &href).markup(">").text(name).markup("</a> ");
         }
-        (None, Some(lane)) => labelled(html, "lane", lane),
-        (None, None) => labelled(html, "id", &hit.id),
+        None => labelled(html, "id", name),
     }
     for who in hit.actor.iter().chain(&hit.session_id).take(1) {
         labelled(html, "agent", who);

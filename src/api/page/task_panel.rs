@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     domain::task::{DEFAULT_PRIORITY, LOWEST_PRIORITY},
-    wire::{TaskDetailView, TaskView, task_commands},
+    wire::{TaskDetailView, TaskView, status_words, task_commands},
 };
 
 /// The fields of a task as texts, as its form shows them.
@@ -91,7 +91,7 @@ fn facts(html: &mut Html, task: &TaskView) {
             html.markup("<div><dt>").markup(name).markup("</dt><dd>").text(value).markup("</dd></div>");
         }
     };
-    fact("state", task.status);
+    fact("state", &status_words(task.status));
     fact("priority", &task.priority.to_string());
     fact("role", task.role.as_deref().unwrap_or_default());
     fact("lane", task.lane.as_deref().unwrap_or_default());
@@ -119,7 +119,7 @@ fn commands(html: &mut Html, query: &TasksQuery, task: &TaskView, choices: &Choi
     html.markup("<div class=\"commands\">");
     let start = format!("fairway start {}", task.id);
     if let Some(command) = PageCommand::parse(&start).filter(|_| task.status == "todo" && task.ready) {
-        html.markup("<details><summary>start an agent…</summary>");
+        html.markup("<details name=\"act\"><summary>start an agent…</summary>");
         open_form(html, ("start the agent", ""), &start, &command, |html| {
             hidden(html, "back", &back);
             select(html, ("Agent", "provider"), &choices.providers, "", "as configured");
@@ -133,7 +133,7 @@ fn commands(html: &mut Html, query: &TasksQuery, task: &TaskView, choices: &Choi
     }
     let edit = format!("fairway task edit {}", task.id);
     if let Some(command) = PageCommand::parse(&edit) {
-        html.markup("<details><summary>edit…</summary>");
+        html.markup("<details name=\"act\"><summary>edit…</summary>");
         open_form(html, ("save", ""), &edit, &command, |html| {
             hidden(html, "back", &back);
             fields(html, &Texts::from(task), choices);

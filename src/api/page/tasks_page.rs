@@ -104,7 +104,9 @@ fn filter_form(html: &mut Html, query: &TasksQuery, choices: &Choices) {
     html.markup(
         "<form class=\"filter\" action=\"/tasks\" aria-label=\"filter\"><label>Text <input type=\"search\" name=\"q\"",
     );
-    html.attribute("value", query.form.get("q")).markup("></label>");
+    html.attribute("value", query.form.get("q")).markup("></label><details id=\"filter\"");
+    let is_used = ["role", "lane", "label", "group", "closed"].iter().any(|name| !query.form.get(name).is_empty());
+    html.markup(if is_used { " open>" } else { ">" }).markup("<summary>more</summary><div class=\"filter\">");
     select(html, ("Role", "role"), &choices.roles, query.form.get("role"), "any");
     select(html, ("Lane", "lane"), &choices.lanes, query.form.get("lane"), "any");
     html.markup("<label>Label <input name=\"label\" size=\"10\"").attribute("value", query.form.get("label"));
@@ -112,7 +114,7 @@ fn filter_form(html: &mut Html, query: &TasksQuery, choices: &Choices) {
     select(html, ("Group by", "group"), &["lane".to_owned()], query.form.get("group"), "priority");
     html.markup("<label class=\"check\"><input type=\"checkbox\" name=\"closed\" value=\"yes\"");
     html.markup(if query.has_closed() { " checked> closed too</label>" } else { "> closed too</label>" });
-    html.markup("<button class=\"plain\">filter</button><a href=\"/tasks\">show all</a></form>");
+    html.markup("</div></details><button class=\"plain\">filter</button><a href=\"/tasks\">show all</a></form>");
 }
 
 fn add_form(html: &mut Html, query: &TasksQuery, choices: &Choices) {
@@ -187,15 +189,26 @@ pub(super) fn draw_card(html: &mut Html, task: &TaskView, address: &str, shows_l
     if let Some(claim) = &task.claim {
         let mark = task.claimant.as_ref().and_then(ClaimantView::mark);
         let who = mark.map_or_else(|| claim.claimant.clone(), |mark| format!("{} ({mark})", claim.claimant));
-        labelled(html, if mark.is_some() { "agent bad" } else { "agent" }, &who);
+        let class = match mark {
+            None => "agent",
+            Some("ended" | "stale") => "agent notice",
+            Some(_) => "agent bad",
+        };
+        labelled(html, class, &who);
     }
     time(html, Some(task.claim.as_ref().map_or(&task.created_at, |claim| &claim.claimed_at)));
     html.markup("</p>");
     if let Some(reason) = &task.blocked_reason {
-        html.markup("<p class=\"blocker bad\">✗ ").text(reason).markup("</p>");
+        html.markup("<p class=\"blocker notice\">✗ ").text(reason).markup("</p>");
     }
     for waiting in task.waiting_on.iter().take(3) {
-        html.markup("<p class=\"blocker\">").text(&waiting.message).markup("</p>");
+        html.markup("<p class=\"blocker\">");
+        if waiting.code == "dep_open" {
+            html.markup("waits for ").text(waiting.id.as_str());
+        } else {
+            html.text(&waiting.message);
+        }
+        html.markup("</p>");
     }
     html.markup("</li>");
 }

@@ -75,7 +75,7 @@ fn by_day_section(html: &mut Html, view: &UsageView, since: Timestamp, days: u32
     table(
         html,
         &headings,
-        days.iter().rev().map(|(day, row)| {
+        days.iter().rev().filter(|(_, row)| happened(row)).map(|(day, row)| {
             let tasks = row.tasks.as_ref();
             let medians = tasks.and_then(|tasks| tasks.median_seconds);
             let count = |count: Option<usize>| count.unwrap_or_default().to_string();
@@ -93,6 +93,11 @@ fn by_day_section(html: &mut Html, view: &UsageView, since: Timestamp, days: u32
         }),
     );
     html.markup("</section>");
+}
+
+/// Whether anything was reported, claimed or done.
+fn happened(row: &UsageRowView) -> bool {
+    row.turns > 0 || row.tasks.as_ref().is_some_and(|tasks| tasks.claimed + tasks.done > 0)
 }
 
 fn table_section(html: &mut Html, title: &str, view: &UsageView) {
@@ -165,7 +170,7 @@ const fn approximate(number: i64) -> f64 {
     number as f64
 }
 
-const WIDTH: f64 = 720.0;
+const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 120.0;
 /// Room for the days below the bars and the largest number above them.
 const MARGIN: f64 = 16.0;
@@ -186,7 +191,7 @@ pub(super) fn draw_bars(html: &mut Html, title: &str, bars: &[Bar]) {
     let largest = bars.iter().find(|bar| bar.value >= max).filter(|_| max > 0.0);
     let slot = WIDTH / bars.len().max(1) as f64;
     let every = bars.len().div_ceil(MAX_LABELS).max(1);
-    html.markup("<svg class=\"plot\" viewBox=\"0 0 720 152\" role=\"img\"").attribute("aria-label", title).markup(">");
+    html.markup("<svg class=\"plot\" viewBox=\"0 0 480 152\" role=\"img\"").attribute("aria-label", title).markup(">");
     for (place, bar) in bars.iter().enumerate() {
         let height = if max > 0.0 { bar.value / max * HEIGHT } else { 0.0 };
         let x = slot * place as f64;
@@ -199,7 +204,7 @@ pub(super) fn draw_bars(html: &mut Html, title: &str, bars: &[Bar]) {
             html.text(&bar.label).markup("</text>");
         }
     }
-    html.markup("<line x1=\"0\" x2=\"720\" y1=\"136\" y2=\"136\"></line>");
+    html.markup("<line x1=\"0\" x2=\"480\" y1=\"136\" y2=\"136\"></line>");
     if let Some(largest) = largest {
         html.markup("<text x=\"0\" y=\"11\">")
             .text(&format!("most: {} on {}", largest.text, largest.label))

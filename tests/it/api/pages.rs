@@ -64,7 +64,7 @@ fn tasks_are_in_the_column_of_their_state_and_the_address_filters_them() {
     }
     // A card says what it waits for, and leads to its task with the filter kept.
     let page = client.get("/tasks?q=w").body;
-    assert!(page.contains("href=\"/tasks?q=w&amp;task=T-3#task\"") && page.contains("T-1 is review"), "{page}");
+    assert!(page.contains("href=\"/tasks?q=w&amp;task=T-3#task\"") && page.contains("waits for T-1"), "{page}");
     assert_eq!(client.get("/tasks?lane=none").status, 404);
     assert_eq!(client.get("/tasks?task=T-9").status, 404);
 }
@@ -153,7 +153,7 @@ fn card_is_reviewed_commented_on_and_landed_without_the_script() {
     let world = submitted_work(&[("ui.txt", "one\ntwo\n")]);
     let (_server, client) = open(&world, &[]);
     let page = client.get("/review").body;
-    for text in ["Fix the total", "<code>+two</code>", "press its number", "waits for you"] {
+    for text in ["Fix the total", "<code>two</code>", "press its number", "Waits for you"] {
         assert!(page.contains(text), "{text}: {page}");
     }
     // The number of a line opens a form below it.
@@ -195,10 +195,17 @@ fn card_is_reviewed_commented_on_and_landed_without_the_script() {
     let again = commit(&world, "ui", &[("ui.txt", "one\n2\n")]);
     world.run(["--session", "dev", "task", "submit", "T-1", "--commit", &again]).exits(0);
     let page = client.get("/review").body;
+    assert!(page.contains("Only what is new") && page.matches("<tr class=\"added\">").count() == 1);
+    let page = client.get("/review?all=yes").body;
     assert!(
-        page.contains("Only what is new") && page.contains("<code>+2</code>") && !page.contains("<code>+one</code>")
+        page.matches("<tr class=\"added\">").count() == 2
+            && page.contains("href=\"/review?task=T-1&amp;all=yes&amp;split=yes\"")
     );
-    assert!(client.get("/review?all=yes").body.contains("<code>+one</code>"));
+    let page = client.get("/review?split=yes").body;
+    assert!(page.contains("<td class=\"half deleted\"><code>two</code>") && page.contains("in one column"), "{page}");
+    // Its row says what it is, who wrote it and how large it is.
+    let row = page.split("class=\"row\" href=\"/review?task=T-1\"").nth(1).unwrap().split("</a>").next().unwrap();
+    assert!(row.contains("T-1 Fix the total") && row.contains(">dev<") && row.contains("<time "), "{row}");
     let approved = client.act(&[("command", &verdict("--verdict approve"))]);
     assert!(done(&approved).1.contains("approve"), "{}", approved.body);
     let land = [("command", "fairway land T-1"), ("confirm", "yes")];
@@ -238,16 +245,22 @@ fn lane_usage_and_search_show_what_the_commands_print() {
     let (_server, client) = open(&world, &[]);
     let lane = client.get("/lane?name=ui").body;
     for text in [
-        "<code>+one</code>",
+        "<code>one</code>",
         "claimed: make",
         "<code>echo built</code>",
         "look at the total",
         "Fix the total",
         "fairway prompt dev TEXT",
+        "fairway review comment T-1 FILE:LINE TEXT --commit ",
     ] {
         assert!(lane.contains(text), "{text}: {lane}");
     }
     assert_eq!(client.get("/lane?name=none").status, 404);
+    // A line of its commit can be commented on, one that is in no commit yet cannot.
+    fs::write(world.root().join(".fairway/worktrees/ui/new.txt"), "later\n").unwrap();
+    let lane = client.get("/lane?name=ui&at=ui.txt:1").body;
+    assert!(lane.contains("id=\"here\"") && lane.contains("In no commit yet"), "{lane}");
+    assert!(lane.contains("data-place=\"ui.txt:1\"") && !lane.contains("data-place=\"new.txt:1\""), "{lane}");
     assert!(client.get("/").body.contains(" data-lane=\"ui\">"));
     let usage = client.get("/usage?days=7").body;
     assert_eq!((usage.matches("<svg").count(), usage.matches("<rect").count()), (3, 21));

@@ -16,7 +16,7 @@ fn shows(browser: &Chromium, condition: &str) {
 /// Presses what is labelled so and can be seen: a person reads no more than that.
 fn tap(browser: &Chromium, label: &str) {
     let found = format!(
-        "const all = [...document.querySelectorAll('button, summary, a')].filter((one) => one.checkVisibility()); \
+        "const all = [...document.querySelectorAll('button, summary, a, label')].filter((one) => one.checkVisibility()); \
          const one = all.find((one) => one.textContent.trim() === {label}); \
          if (one) {{ one.scrollIntoView({{ block: 'center' }}); one.click(); }} return Boolean(one);",
         label = json!(label)
@@ -51,9 +51,8 @@ fn person_on_a_phone_reviews_comments_on_a_line_and_lands_by_what_is_written_the
     shows(&browser, "document.body.textContent.includes('press its number')");
     fits_a_thumb(&browser);
     tap(&browser, "2");
-    shows(&browser, "document.querySelector('#here textarea') !== null");
+    shows(&browser, "document.activeElement.matches('.fresh textarea')");
     fits_a_thumb(&browser);
-    browser.click("#here textarea");
     browser.press("why so long?");
     tap(&browser, "comment");
     says(&browser, "commented on ui.txt:2 of T-1");
@@ -62,6 +61,20 @@ fn person_on_a_phone_reviews_comments_on_a_line_and_lands_by_what_is_written_the
     browser.resize(390, 844);
     tap(&browser, "review");
     shows(&browser, "document.body.textContent.includes('why so long?')");
+    // A verdict asks nothing, and is taken back where it is told.
+    tap(&browser, "approve");
+    says(&browser, "recorded review");
+    tap(&browser, "undo");
+    says(&browser, "took back the verdict 'approve' of T-1");
+    assert_eq!(world.json(["review", "list", "T-1"]), json!([]));
+    // A file that was viewed is folded until it changes.
+    tap(&browser, "viewed");
+    assert_eq!(browser.run("return document.querySelector('.file details').open"), json!(false));
+    browser.run("location.reload()");
+    shows(
+        &browser,
+        "document.querySelector('.viewed input')?.checked === true && !document.querySelector('.file details').open",
+    );
     tap(&browser, "approve");
     says(&browser, "recorded review");
     // The card stays, so that it can be landed.
@@ -184,6 +197,7 @@ fn first_screen_has_fourteen_rows_and_what_needs_a_person_first() {
     assert_eq!(browser.run("return document.documentElement.scrollWidth <= innerWidth"), json!(true));
     // Keys: to the next row, to the field of its agent, and from there to the server; the palette finds a lane by its name.
     browser.resize(1440, 900);
+    shows(&browser, "document.querySelector('.open').checkVisibility()");
     browser.press("j");
     shows(&browser, "document.querySelectorAll('.list a.row')[1].getAttribute('aria-current') === 'true'");
     shows(&browser, "document.querySelector('#lane textarea') !== null");

@@ -87,6 +87,28 @@ pub fn text(
     })
 }
 
+/// The changes of a lane.
+#[derive(Debug)]
+pub struct LanePatches {
+    pub commit: String,
+    /// From the base to the commit.
+    pub committed: String,
+    /// From the commit to the files of the worktree.
+    pub uncommitted: String,
+}
+
+/// The changes of a lane as patches, those in its commit and those in none apart.
+pub fn patches(app: &App, name: &LaneName) -> Result<LanePatches> {
+    let text = |patch: Vec<u8>| String::from_utf8_lossy(&patch).into_owned();
+    with_diff(app, name, None, |git, diff, facts| {
+        Ok(LanePatches {
+            committed: text(git.work_between(&facts.since, &facts.head)?.patch),
+            uncommitted: text(diff.text(&facts.head, DiffFormat::Patch, Some(false))?),
+            commit: facts.head,
+        })
+    })
+}
+
 struct Facts {
     head: String,
     branch: Option<String>,

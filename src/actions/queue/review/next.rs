@@ -29,7 +29,7 @@ use crate::{
     env::Timestamp,
     os::git::Git,
     store::{
-        ReadTx, claims, events, evidence, reviews, seen_work,
+        ReadTx, claims, events, evidence, overlaps, reviews, seen_work,
         tasks::{self, ListScope},
         usage,
     },
@@ -85,6 +85,47 @@ pub fn next(app: &App, request: &NextRequest) -> Result<ReviewNextView> {
     Ok(ReviewNextView { card, waiting: all, deferred, others })
 }
 
+/// A submitted task, as a list shows it.
+#[derive(Debug, Clone)]
+pub struct Submitted {
+    pub task: TaskId,
+    pub title: String,
+    /// The claimant.
+    pub author: String,
+    pub submitted_at: String,
+    /// The added and the deleted lines of its lane, when it was looked at last.
+    pub size: Option<(u64, u64)>,
+}
+
+/// The submitted tasks.
+pub fn submitted(app: &App) -> Result<Vec<Submitted>> {
+    app.read(|tx| {
+        let diffstats = overlaps::diffstats(tx)?;
+        let view = |task: Task| {
+            let of_lane = diffstats.iter().find(|one| one.is_known && Some(&one.lane) == task.fields.lane.as_ref());
+            Ok(Submitted {
+                submitted_at: submitted_at(tx, &task)?.to_string(),
+                author: task.state.claim().map(|claim| claim.claimant.clone()).unwrap_or_default(),
+                size: of_lane.map(|one| (one.added, one.deleted)),
+                title: task.fields.title,
+                task: task.id,
+            })
+        };
+        in_review(tx)?.into_iter().map(view).collect()
+    })
+}
+
+fn in_review(tx: &ReadTx<'_>) -> Result<Vec<Task>> {
+    let mut submitted = Vec::new();
+    tasks::for_each(tx, ListScope::Claimed, |task| {
+        if task.state.status() == TaskStatus::Review {
+            submitted.push(task);
+        }
+        Ok(true)
+    })?;
+    Ok(submitted)
+}
+
 /// The named task, else the only submitted one that waits for the caller.
 ///
 /// # Errors
@@ -116,16 +157,9 @@ pub fn shown(app: &App, card: &ReviewCardView) -> Result<()> {
 
 /// The submitted tasks that wait for the actor, in the order of their cards, and the others with the reason.
 fn waiting(app: &App, tx: &ReadTx<'_>) -> Result<(Vec<Waiting>, Vec<OtherSubmittedView>)> {
-    let mut submitted = Vec::new();
-    tasks::for_each(tx, ListScope::Claimed, |task| {
-        if task.state.status() == TaskStatus::Review {
-            submitted.push(task);
-        }
-        Ok(true)
-    })?;
     let seen = seen_work::all(tx)?;
     let (mut found, mut others) = (Vec::new(), Vec::new());
-    for task in submitted {
+    for task in in_review(tx)? {
         let submitted_at = submitted_at(tx, &task)?;
         let why = match list::wait_of(app, tx, &task, submitted_at)? {
             Wait::Own => None,
