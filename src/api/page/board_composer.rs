@@ -16,6 +16,7 @@ use crate::{
         App,
         agents::approval,
         board::{BoardCache, WatchedProcess, list},
+        sessions::start::installed_providers,
     },
     api::{error::ApiError, live_project::AppFactory, store_writer::run_catching_panic},
     env::Timestamp,
@@ -104,11 +105,13 @@ fn compose(app: &App, cache: &mut BoardCache, hook_providers: &[&str]) -> Result
     let approvals =
         if board.needs_you.iter().any(|need| is_approval(&need)) { approval::list(app, false)? } else { Vec::new() };
     let ready = list::ready_tasks(app, &board)?;
+    let is_empty = board.counts.open + board.counts.done + board.counts.sessions == 0 && board.lanes.is_empty();
+    let agents = (is_empty && board.needs_you.is_empty()).then(|| installed_providers(app));
     let now = app.env.now();
     Ok(ComposedBoard {
         project: board.project.clone(),
         seq: board.seq,
-        parts: parts(&board, &approvals, &ready),
+        parts: parts(&board, &approvals, &ready, agents.as_deref()),
         items: board.needs_you.iter().map(offered).collect(),
         sessions: board.all_sessions().map(|one| one.session.id.clone()).collect(),
         processes: cache.processes(),

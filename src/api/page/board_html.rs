@@ -16,8 +16,13 @@ use crate::{
     wire::{ApprovalView, BoardView, tool_input::is_whole_in_summary},
 };
 
-/// `ready`: the first tasks that can be claimed.
-pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView], ready: &[TaskSummary]) -> Vec<Part> {
+/// `ready`: the first tasks that can be claimed. `agents`: the agents that were found, for a project in which there is nothing yet.
+pub(super) fn parts(
+    board: &BoardView,
+    approvals: &[ApprovalView],
+    ready: &[TaskSummary],
+    agents: Option<&[String]>,
+) -> Vec<Part> {
     let rows = list::rows(board, ready);
     let part = |name, part: ListPart, none| {
         let items = rows.iter().filter(|row| row.part == part).map(|row| item(board, row, approvals)).collect();
@@ -30,6 +35,7 @@ pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView], ready: &[Task
         part("work", ListPart::Work, Some("nothing is at work".to_owned())),
         part("ready", ListPart::Ready, Some("no task is ready".to_owned())),
         part("free", ListPart::Free, None),
+        plain("welcome", "Begin", agents.map(open_html::welcome).into_iter().collect()),
         plain("open", "Open", open_html::things(board, approvals)),
     ]
 }
@@ -37,7 +43,7 @@ pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView], ready: &[Task
 /// For tests: the heading of each part, the number beside it and the HTML of each item, for a reader with full access.
 pub fn page_parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<(&'static str, usize, Vec<String>)> {
     let items = |part: Part| part.items.into_iter().map(|item| item.full.into_string()).collect();
-    parts(board, approvals, &[]).into_iter().map(|part| (part.title, part.count, items(part))).collect()
+    parts(board, approvals, &[], None).into_iter().map(|part| (part.title, part.count, items(part))).collect()
 }
 
 /// The address of what a row opens.

@@ -51,6 +51,7 @@ pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, a
         html.markup("<p>This browser may only look.</p>");
     }
     html.markup("</footer></div><div class=\"open\"><a class=\"back\" href=\"#\">← all</a>");
+    part(&mut html, "welcome");
     part(&mut html, "open");
     html.markup("<div id=\"lane\" hidden></div></div>");
     with_ages(&page_layout::end(html).into_string(), now)

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     access::Access,
     board_part::Item,
-    command_html::{form, hidden, open_form, written},
+    command_html::{form, hidden, open_form, select, written},
     form::address,
     html::Html,
     labels::{class_of, labelled, shape, time},
@@ -33,6 +33,33 @@ pub(super) fn things(board: &BoardView, approvals: &[ApprovalView]) -> Vec<Item>
     }));
     things.extend(board.jobs.active.iter().map(job));
     things
+}
+
+/// The first screen of a project: what should be done, and by which of the agents that were found.
+pub(super) fn welcome(agents: &[String]) -> Item {
+    let words = if agents.is_empty() { "fairway task add TITLE" } else { "fairway start TITLE" };
+    Item::draw("welcome".to_owned(), |html, access| {
+        html.markup("><h3>What should be done?</h3>");
+        let Some(command) = PageCommand::parse(words).filter(|_| access == Access::Full) else {
+            return written(html, "begin", "fairway start 'TASK IN A SENTENCE'");
+        };
+        html.markup("<div class=\"ask\">");
+        let purpose = if agents.is_empty() { "add the task" } else { "start" };
+        open_form(html, (purpose, ""), words, &command, |html| {
+            html.markup("<label>Task, in a sentence <input name=\"title\" required autocomplete=\"off\"></label>");
+            if let Some(first) = agents.first() {
+                select(html, ("Agent", "provider"), agents, first, "as configured");
+            }
+        });
+        html.markup("<p class=\"evidence\">");
+        match agents {
+            [] => html.markup("No agent was found on this machine. Install one, then: <code>fairway setup</code>"),
+            _ => html.markup("Found here: ").text(&agents.join(", ")).markup(
+                ". The agent works in a lane of its own, with a branch and a worktree, and you review what it submits.",
+            ),
+        };
+        html.markup("</p></div>");
+    })
 }
 
 /// An item whose element can be the target of a link.

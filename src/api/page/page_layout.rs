@@ -29,7 +29,8 @@ pub(super) fn begin(title: &str, script: Option<&'static str>) -> Html {
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <meta name=\"color-scheme\" content=\"light dark\">\
-         <link rel=\"stylesheet\" href=\"/page.css\"><link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">",
+         <link rel=\"stylesheet\" href=\"/page.css\"><link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\"><link rel=\"manifest\" href=\"/manifest.json\">\
+         <meta name=\"theme-color\" content=\"#2f6f4f\">",
     );
     if let Some(script) = script {
         html.markup("<script type=\"module\"").attribute("src", script).markup("></script>");

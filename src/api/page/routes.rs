@@ -48,6 +48,7 @@ use crate::{
 const FILES: &[(&str, &str, &str)] = &[
     ("/page.css", "text/css; charset=utf-8", include_str!("page.css")),
     ("/icon.svg", "image/svg+xml", include_str!("icon.svg")),
+    ("/manifest.json", "application/manifest+json", include_str!("manifest.json")),
     ("/ages.js", SCRIPT, include_str!("ages.js")),
     ("/clock.js", SCRIPT, include_str!("clock.js")),
     ("/drag.js", SCRIPT, include_str!("drag.js")),

@@ -45,8 +45,8 @@ pub(super) enum TaskCommand {
     Reopen(TaskId),
     /// Takes back the change of this event.
     Undo(TaskId, i64),
-    /// Starts an agent of the provider that the form names.
-    Start(TaskId),
+    /// Starts an agent of the provider that the form names, on the task, or on a new one with the form's title.
+    Start(Option<TaskId>),
 }
 
 impl TaskCommand {
@@ -64,7 +64,8 @@ impl TaskCommand {
             ["task", "cancel", id, "--force", "--reason", "TEXT"] => Self::Cancel(task(id)?, true),
             ["task", "reopen", id, "--reason", "TEXT"] => Self::Reopen(task(id)?),
             ["task", "undo", id, "--event", seq] => Self::Undo(task(id)?, seq.parse().ok()?),
-            ["start", id] => Self::Start(task(id)?),
+            ["start", "TITLE"] => Self::Start(None),
+            ["start", id] => Self::Start(Some(task(id)?)),
             _ => return None,
         })
     }
@@ -136,10 +137,21 @@ impl TaskCommand {
                 let provider = form.written("provider").map(Label::parse).transpose()?;
                 let request = StartRequest { provider, ..StartRequest::new(hooks) };
                 let mut notes = Vec::new();
-                let answer = start::start(app, id.as_str(), &request, &mut notes)?;
+                let subject = id.as_ref().map_or_else(|| title_to_start(form), |id| Ok(id.to_string()))?;
+                let answer = start::start(app, &subject, &request, &mut notes)?;
                 Ok(answer.with_notes(notes))
             }
         }
+    }
+}
+
+/// The title of a task that is to be added and started; one word would be the id of a task.
+fn title_to_start(form: &Form) -> Result<String, Refusal> {
+    let title = form.needed("title", "Title")?;
+    if title.contains(char::is_whitespace) {
+        Ok(title)
+    } else {
+        Err(Refusal::invalid("title", "must be several words"))
     }
 }
 
@@ -222,7 +234,8 @@ mod tests {
             ("task cancel T-1 --reason TEXT", TaskCommand::Cancel(task(), false)),
             ("task reopen T-1 --reason TEXT", TaskCommand::Reopen(task())),
             ("task undo T-1 --event 7", TaskCommand::Undo(task(), 7)),
-            ("start T-1", TaskCommand::Start(task())),
+            ("start T-1", TaskCommand::Start(Some(task()))),
+            ("start TITLE", TaskCommand::Start(None)),
         ] {
             let words: Vec<&str> = text.split(' ').collect();
             assert_eq!(TaskCommand::parse(&words), Some(command), "{text}");

@@ -59,7 +59,8 @@ fn every_answer_forbids_the_browser_what_the_page_does_not_need() {
         client.get("/usage"),
         client.get("/search"),
         client.get("/page.css"),
-        client.get("/icon.svg"),
+        anonymous.get("/icon.svg"),
+        anonymous.get("/manifest.json"),
         client.get("/nothing"),
         anonymous.get("/"),
         anonymous.get("/open?code=x"),
@@ -69,13 +70,18 @@ fn every_answer_forbids_the_browser_what_the_page_does_not_need() {
     ];
     assert_eq!(
         answers.each_ref().map(|answer| answer.status),
-        [200, 200, 200, 200, 200, 200, 200, 200, 200, 404, 401, 401, 400, 200, 405]
+        [200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 404, 401, 401, 400, 200, 405]
     );
     for answer in &answers {
         let policy = answer.header("content-security-policy").unwrap();
-        for rule in
-            ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"]
-        {
+        for rule in [
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "manifest-src 'self'",
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+        ] {
             assert!(policy.contains(rule), "{policy}");
         }
         assert!(!policy.contains("unsafe"), "{policy}");
@@ -89,8 +95,11 @@ fn every_answer_forbids_the_browser_what_the_page_does_not_need() {
             assert_eq!(answer.header(name), Some(value), "{}", answer.head);
         }
     }
-    assert_eq!(answers[14].header("allow"), Some("GET,HEAD"));
+    assert_eq!(answers[15].header("allow"), Some("GET,HEAD"));
+    // A phone puts it on its home screen; browsers ask for it without the cookie.
+    assert_eq!(answers[9].json()["icons"][0]["src"], "/icon.svg");
     let page = &answers[0].body;
+    assert!(page.contains("<link rel=\"manifest\" href=\"/manifest.json\">"), "{page}");
     let inline = regex::Regex::new(r"<style|\sstyle=|\son[a-z]+=|javascript:").unwrap();
     assert!(!inline.is_match(page), "{page}");
     assert_eq!(page.matches("<script").count(), 1);

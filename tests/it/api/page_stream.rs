@@ -31,7 +31,7 @@ fn stream_has_what_changed_and_goes_on_where_the_client_was() {
     let (_, missed) = client.events(id).until("no key").pop().unwrap();
     assert!(!missed.to_string().contains("\"free\""), "{missed}");
     let (_, whole) = client.events("00000000-7").next();
-    assert_eq!(whole.as_array().unwrap().len(), 6, "{whole}");
+    assert_eq!(whole.as_array().unwrap().len(), 7, "{whole}");
     // A task that waits changes a number and adds its row, alone.
     let mut events = client.events("");
     let (_, before) = events.next();

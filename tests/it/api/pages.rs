@@ -131,13 +131,22 @@ fn forms_of_tasks_are_the_commands_of_the_command_line_and_say_them() {
 }
 
 #[test]
-fn agent_is_started_from_its_task_with_the_chosen_provider() {
-    let world = world();
+fn agent_is_started_from_the_first_screen_or_its_task_with_the_chosen_provider() {
+    let world = TestProject::new();
+    world.real_time();
     configure(&world, "[providers.acme]\ncommand = \"sleep 300\"\n[providers.other]\ncommand = \"sleep 300\"");
+    let (_server, client) = open(&world, &[]);
+    // The first screen of a project asks what should be done; a task begins it.
+    let page = client.get("/").body;
+    for text in ["What should be done?", "<option value=\"acme\"", "value=\"fairway start TITLE\""] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    let begin = [("command", "fairway start TITLE"), ("provider", "acme"), ("title", "Refactor")];
+    assert_eq!(client.act(&begin).code(), (400, "invalid_value".into()), "one word is an id");
     world.run(["task", "add", "T-1", "Fix the total"]).exits(0);
+    assert!(!client.get("/").body.contains("fairway start TITLE"));
     world.run(["lane", "add", "ui"]).exits(0);
     world.run(["task", "edit", "T-1", "--lane", "ui"]).exits(0);
-    let (_server, client) = open(&world, &[]);
     let page = client.get("/tasks?task=T-1").body;
     assert!(page.contains("<option value=\"acme\">acme</option>"), "{page}");
     let started = client.act(&[("command", "fairway start T-1"), ("provider", "acme")]);

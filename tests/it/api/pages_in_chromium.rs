@@ -2,7 +2,7 @@
 
 use super::{axe, pages::submitted_work, *};
 use crate::{
-    cli::land::status,
+    cli::land::{NO_GATES, project, status},
     common::{
         require,
         webdriver::{Chromium, ENTER, TAB},
@@ -22,6 +22,16 @@ fn tap(browser: &Chromium, label: &str) {
         label = json!(label)
     );
     eventually(label, || (browser.run(&found) == json!(true)).then_some(()));
+}
+
+/// Presses what a selector finds and can be seen, and gives it the focus: in one step, because what is pressed may be drawn anew.
+fn touch(browser: &Chromium, selector: &str) {
+    let found = format!(
+        "const one = [...document.querySelectorAll({})].find((one) => one.checkVisibility()); one?.click(); one?.focus(); \
+         return Boolean(one)",
+        json!(selector)
+    );
+    eventually(selector, || (browser.run(&found) == json!(true)).then_some(()));
 }
 
 fn says(browser: &Chromium, text: &str) {
@@ -87,6 +97,55 @@ fn person_on_a_phone_reviews_comments_on_a_line_and_lands_by_what_is_written_the
     assert_eq!(status(&world, "T-1"), "done");
     let comments = world.json(["review", "comments", "T-1", "--all"]);
     assert_eq!(comments[0]["text"], "why so long?");
+    assert_eq!(browser.log(), Vec::<String>::new());
+}
+
+/// On the first screen: a task, an agent, a message to it, an answer to its question, and its end.
+#[test]
+fn person_on_a_phone_begins_a_project_by_what_is_written_there() {
+    if !require::program("chromedriver") || !require::program("chromium") {
+        return;
+    }
+    let world = project(NO_GATES);
+    world.real_time();
+    configure(&world, "[providers.acme]\ncommand = \"sleep 300\"");
+    let server = Server::start(&world, &["--open"]);
+    let browser = Chromium::start(&world);
+    browser.resize(390, 844);
+    browser.open(server.at["open_url"].as_str().unwrap());
+    shows(&browser, "document.querySelector('#welcome h3').checkVisibility()");
+    fits_a_thumb(&browser);
+    browser.run("document.querySelector('#welcome select').value = 'acme'");
+    touch(&browser, "#welcome input[name=title]");
+    browser.press("Fix the total");
+    tap(&browser, "start");
+    says(&browser, "$ fairway start 'Fix the total' --provider acme");
+    shows(&browser, "document.getElementById('welcome').hidden && document.querySelectorAll('#work li').length === 1");
+    tap(&browser, "close");
+    touch(&browser, "#work a.row");
+    shows(&browser, "document.querySelector('#lane textarea') !== null");
+    touch(&browser, "#lane textarea");
+    browser.press("run the tests");
+    tap(&browser, "send");
+    says(&browser, "$ fairway prompt T-1-acme 'run the tests'");
+    tap(&browser, "close");
+    let ask = ["session", "heartbeat", "T-1-acme", "--activity", "requires_action", "--waiting-for", "which currency?"];
+    world.run(ask).exits(0);
+    touch(&browser, ".back");
+    shows(&browser, "document.querySelectorAll('#needs li').length === 1");
+    touch(&browser, "#needs a.row");
+    touch(&browser, "#open li.chosen textarea");
+    browser.press("euro");
+    tap(&browser, "answer it");
+    shows(&browser, "!document.getElementById('result').hidden");
+    tap(&browser, "close");
+    // What was asked is settled, so the list is shown again.
+    shows(&browser, "document.querySelector('#work a.row')?.checkVisibility() === true");
+    touch(&browser, "#work a.row");
+    tap(&browser, "stop…");
+    fits_a_thumb(&browser);
+    tap(&browser, "stop");
+    says(&browser, "$ fairway session stop T-1-acme");
     assert_eq!(browser.log(), Vec::<String>::new());
 }
 
