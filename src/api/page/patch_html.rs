@@ -147,9 +147,9 @@ impl<'a> Patch<'a> {
             size(html, file);
             html.markup("</summary><table class=\"diff\"><tbody>");
             if is_split {
-                split(html, file, comments)
+                split(html, file, comments);
             } else {
-                unified(html, file, comments)
+                unified(html, file, comments);
             }
             html.markup("</tbody></table></details><label class=\"viewed\" hidden><input type=\"checkbox\"");
             html.attribute("aria-label", &format!("viewed {}", file.name)).markup("> viewed</label></section>");
