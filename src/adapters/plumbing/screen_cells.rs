@@ -119,25 +119,45 @@ pub fn rows(text: &str) -> Vec<Row> {
     rows_of(parser.screen())
 }
 
-/// The rows as such a text, with secrets masked. A line with a secret has no colours.
-pub fn masked_text(rows: &[Row]) -> String {
+/// The rows of a text without control sequences.
+pub fn plain_rows(text: &str) -> Vec<Row> {
+    text.lines().map(plain_row).collect()
+}
+
+fn plain_row(line: &str) -> Row {
+    let run = Run { text: line.to_owned(), style: CellStyle::default() };
+    Some(run).into_iter().filter(|run| !run.text.is_empty()).collect()
+}
+
+/// How many columns the widest row has.
+pub fn width(rows: &[Row]) -> usize {
+    rows.iter().map(|row| row.iter().map(|run| run.text.width()).sum()).max().unwrap_or_default()
+}
+
+/// The rows with secrets masked. A row with a secret has no colours.
+pub fn masked(rows: Vec<Row>) -> Vec<Row> {
     let plain: Vec<String> = rows.iter().map(|row| row.iter().map(|run| run.text.as_str()).collect()).collect();
-    let masked = secrets::mask(&plain.join("\n"));
-    if masked.lines().count() != plain.len() && masked != plain.join("\n") {
-        return masked;
+    let joined = plain.join("\n");
+    let masked = secrets::mask(&joined);
+    if masked == joined {
+        return rows;
     }
+    if masked.lines().count() != plain.len() {
+        return plain_rows(&masked);
+    }
+    let kept = |((row, plain), line): ((Row, String), &str)| if line == plain { row } else { plain_row(line) };
+    rows.into_iter().zip(plain).zip(masked.split('\n')).map(kept).collect()
+}
+
+/// The rows as a text whose only control sequences set styles.
+pub fn text(rows: &[Row]) -> String {
     let mut text = String::new();
-    for (at, (row, plain)) in rows.iter().zip(&plain).enumerate() {
-        match masked.split('\n').nth(at).filter(|line| line != plain) {
-            Some(line) => text.push_str(line),
-            None => {
-                for run in row {
-                    text.extend([run.style.sequence().as_str(), &run.text]);
-                }
-                if !row.is_empty() {
-                    text.push_str("\x1b[0m");
-                }
-            }
+    for row in rows {
+        for run in row {
+            text.extend([run.style.sequence().as_str(), &run.text]);
+        }
+        if !row.is_empty() {
+            text.push_str("\x1b[0m");
         }
         text.push('\n');
     }
@@ -156,7 +176,7 @@ mod tests {
         assert_eq!(texts, [vec!["plain ", "red"], vec!["日本 "], vec!["x"]]);
         assert!(found[0][1].style.has(Mark::Bold) && !found[0][0].style.has(Mark::Bold));
         assert_eq!(found[0][1].style.fg, vt100::Color::Idx(1));
-        assert_eq!(rows(&masked_text(&found)), found);
+        assert_eq!(rows(&text(&masked(found.clone()))), found);
         assert_eq!(rows(""), Vec::<Row>::new());
     }
 
@@ -164,7 +184,7 @@ mod tests {
     fn secret_is_masked_whatever_its_colours() {
         let token = format!("ghp_{}", "a1B2".repeat(9));
         let (begin, end) = token.split_at(12);
-        let text = masked_text(&rows(&format!("\x1b[32mok\x1b[0m\n{begin}\x1b[31m{end}\x1b[0m\n")));
+        let text = text(&masked(rows(&format!("\x1b[32mok\x1b[0m\n{begin}\x1b[31m{end}\x1b[0m\n"))));
         assert!(!text.contains(begin) && !text.contains(end), "{text}");
         assert!(text.starts_with("\x1b[0;38;5;2mok"), "{text:?}");
     }

@@ -30,11 +30,11 @@ use crate::{
             control::peek::{self, Peek},
         },
     },
-    domain::{LaneName, SessionId, TaskId, evidence::Evidence, review::LinePlace},
+    domain::{LaneName, SessionId, TaskId, ansi, evidence::Evidence, review::LinePlace},
     wire::{JobView, LaneDetailView, OutboxView, ReviewCommentView, TimelineEntryView, short_job_id, status_words},
 };
 
-/// The last lines of a screen that are shown.
+/// The last lines that are shown of a session without a terminal.
 const SCREEN_LINES: u32 = 30;
 /// The most screens that are shown, because reading each of them runs a program.
 const MAX_SCREENS: usize = 4;
@@ -85,7 +85,7 @@ fn read(app: &App, name: &LaneName) -> Result<Contents> {
     for one in &contents.lane.sessions {
         let id = SessionId::parse(&one.session.id)?;
         if contents.screens.len() < MAX_SCREENS && one.session.backend.is_some() {
-            let screen = peek::peek(app, &id, SCREEN_LINES, false).map_err(message_of);
+            let screen = peek::screen_cells(app, &id, SCREEN_LINES).map_err(message_of);
             contents.screens.push((one.session.id.clone(), screen));
         }
         let filter = OutboxFilter { to: Some(id.clone()), all: true, limit: MAX_MESSAGES };
@@ -156,10 +156,15 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents, at: Option<Line
                     html.text(peek.note.as_deref().unwrap_or("nothing")).markup("</pre>");
                 }
                 Ok(peek) => {
-                    html.markup("<pre class=\"screen\" tabindex=\"0\"")
+                    // The page's script draws the colours.
+                    let text = ansi::strip_escapes(&peek.text);
+                    let class = if text == peek.text { "screen" } else { "screen cells" };
+                    html.markup("<pre")
+                        .attribute("class", class)
+                        .markup(" tabindex=\"0\"")
                         .attribute("data-session", id)
                         .markup(">")
-                        .lines(peek.text.trim_end())
+                        .lines(text.trim_end())
                         .markup("</pre>");
                 }
                 Err(why) => {

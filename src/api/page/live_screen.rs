@@ -1,4 +1,4 @@
-//! The screens of one lane, sent as they change to a client that has the lane open.
+//! The screens of one lane, sent as they change to a client that has the lane open: each row as runs of one style.
 
 use std::{collections::BTreeMap, os::fd::OwnedFd, sync::Arc, time::Duration};
 
@@ -10,15 +10,18 @@ use tokio::{
 
 use super::shared_board::Feed;
 use crate::{
-    actions::sessions::control::peek,
-    adapters::plumbing::LiveScreen,
+    actions::{App, sessions::control::peek},
+    adapters::plumbing::{
+        LiveScreen,
+        screen_cells::{self, CellStyle, Mark, Row},
+    },
     api::{
         async_fd::{RawFdAdapter, register_fd},
         error::ApiError,
         sse::EventSender,
         state::{self, server_state},
     },
-    domain::{LaneName, SessionId, secrets},
+    domain::{LaneName, SessionId},
     os::file_watch::FileWatch,
 };
 
@@ -26,16 +29,18 @@ use crate::{
 const MIN_INTERVAL: Duration = Duration::from_millis(200);
 /// The shortest time between two readings of the list of the lane's sessions.
 const LIST_INTERVAL: Duration = Duration::from_secs(2);
-/// The last lines of a screen that are sent.
+/// A reading may take this part of the time: one that asks a terminal runs a program.
+const READING_SHARE: u32 = 4;
+/// The last lines that are sent of a session without a terminal.
 const LINES: usize = 30;
 /// The most screens of a lane.
 const MAX_SCREENS: usize = 4;
 
-/// A session's screen, with the lines that the client has.
+/// A session's screen, with the rows that the client has.
 struct Followed {
     screen: LiveScreen,
     /// `None` before the first look.
-    sent: Option<Vec<String>>,
+    sent: Option<Vec<Value>>,
 }
 
 type Screens = BTreeMap<SessionId, Followed>;
@@ -62,9 +67,9 @@ async fn follow_changes(feed: &Feed, items: &EventSender, lane: &LaneName) -> Re
                 watch = Watch::of(&screens);
             }
         }
-        let looked = tokio::task::spawn_blocking(move || look(screens)).await;
-        let (events, after) = looked.map_err(|_| ApiError::internal("internal error: a look at a screen panicked"))?;
-        screens = after;
+        let events;
+        (events, screens) = state::run_blocking_as(feed.factory(), move |app| Ok(look(app, screens))).await?;
+        let took = begin.elapsed();
         for event in events {
             if !items.send_text(format!("event: screen\ndata: {event}\n\n")).await {
                 return Ok(());
@@ -86,7 +91,7 @@ async fn follow_changes(feed: &Feed, items: &EventSender, lane: &LaneName) -> Re
             () = items.closed() => return Ok(()),
             _ = shutdown.wait_for(|shutdown| *shutdown) => return Ok(()),
         }
-        sleep_until(begin + MIN_INTERVAL).await;
+        sleep_until(begin + MIN_INTERVAL.max(took * READING_SHARE)).await;
     }
 }
 
@@ -102,8 +107,8 @@ fn take_over(screens: &mut Screens, found: Vec<(SessionId, LiveScreen)>) -> bool
     is_changed || !before.is_empty()
 }
 
-/// Reads each screen. Returns the events that bring the client up to date, and the screens.
-fn look(mut screens: Screens) -> (Vec<Value>, Screens) {
+/// Reads each screen that has changed. Returns the events that bring the client up to date, and the screens.
+fn look(app: &App, mut screens: Screens) -> (Vec<Value>, Screens) {
     let mut events = Vec::new();
     for (id, followed) in &mut screens {
         // A transcript that cannot be read now is looked at again with its next change.
@@ -111,18 +116,60 @@ fn look(mut screens: Screens) -> (Vec<Value>, Screens) {
         if !is_new && followed.sent.is_some() {
             continue;
         }
-        let text = secrets::mask(&followed.screen.lines(LINES));
-        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        if let Some(changes) = changes(followed.sent.as_deref().unwrap_or_default(), &lines) {
-            events.push(json!({ "session": id.as_str(), "count": lines.len(), "changes": changes }));
+        // A session that has ended meanwhile leaves with the next list.
+        let Ok(shown) = peek::followed_rows(app, id, &mut followed.screen, LINES) else { continue };
+        let rows: Vec<Value> = shown.rows.iter().map(row).collect();
+        if let Some(changes) = changes(followed.sent.as_deref().unwrap_or_default(), &rows) {
+            events.push(json!({
+                "session": id.as_str(),
+                "terminal": shown.is_terminal,
+                "columns": screen_cells::width(&shown.rows),
+                "count": rows.len(),
+                "changes": changes,
+            }));
         }
-        followed.sent = Some(lines);
+        followed.sent = Some(rows);
     }
     (events, screens)
 }
 
-/// The differing lines, each with its index; `None` when all are the same.
-fn changes(before: &[String], after: &[String]) -> Option<Vec<Value>> {
+/// The runs of a row. One without a style is its text; another one is `[TEXT, MARKS, COLOUR, BACKGROUND]`, where the marks are
+/// letters and a colour is one of CSS, or empty.
+fn row(row: &Row) -> Value {
+    let run = |run: &screen_cells::Run| match run.style {
+        style if style == CellStyle::default() => json!(run.text),
+        style => {
+            let letters = [(Mark::Bold, 'b'), (Mark::Dim, 'd'), (Mark::Italic, 'i'), (Mark::Underline, 'u')];
+            let marks: String = letters.into_iter().filter(|(mark, _)| style.has(*mark)).map(|(_, one)| one).collect();
+            let (text, ground) = (colour(style.fg), colour(style.bg));
+            let (text, ground) = if style.has(Mark::Inverse) {
+                (ground.unwrap_or_else(|| "var(--cell-ground)".to_owned()), text.or(Some("var(--cell-text)".to_owned())))
+            } else {
+                (text.unwrap_or_default(), ground)
+            };
+            json!([run.text, marks, text, ground.unwrap_or_default()])
+        }
+    };
+    row.iter().map(run).collect()
+}
+
+/// The first sixteen have the theme's values; the others are those of xterm: a cube of 216, then 24 greys.
+fn colour(colour: vt100::Color) -> Option<String> {
+    let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
+    Some(match colour {
+        vt100::Color::Default => return None,
+        vt100::Color::Idx(index @ 0..=15) => format!("var(--cell-{index})"),
+        vt100::Color::Idx(index @ 16..=231) => {
+            let at = index - 16;
+            format!("#{:02x}{:02x}{:02x}", level(at / 36), level(at / 6 % 6), level(at % 6))
+        }
+        vt100::Color::Idx(index) => format!("#{0:02x}{0:02x}{0:02x}", 8 + 10 * (index - 232)),
+        vt100::Color::Rgb(red, green, blue) => format!("#{red:02x}{green:02x}{blue:02x}"),
+    })
+}
+
+/// The differing rows, each with its index; `None` when all are the same.
+fn changes(before: &[Value], after: &[Value]) -> Option<Vec<Value>> {
     let is_other = |at: &usize| before.get(*at) != after.get(*at);
     let changed: Vec<Value> = (0..after.len()).filter(is_other).map(|at| json!([at, after.get(at)])).collect();
     (!changed.is_empty() || before.len() != after.len()).then_some(changed)
@@ -164,16 +211,29 @@ mod tests {
     use super::*;
 
     fn changed(before: &str, after: &str) -> Option<Value> {
-        let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
-        changes(&lines(before), &lines(after)).map(Value::Array)
+        let rows = |text: &str| text.lines().map(|line| json!([line])).collect::<Vec<_>>();
+        changes(&rows(before), &rows(after)).map(Value::Array)
     }
 
     #[test]
-    fn lines_that_differ_are_sent() {
+    fn rows_that_differ_are_sent() {
         assert_eq!(changed("a\nb\nc", "a\nb\nc"), None);
         assert_eq!(changed("", ""), None);
-        assert_eq!(changed("a\nb\nc", "a\nB\nc"), Some(json!([[1, "B"]])));
-        assert_eq!(changed("a", "a\n\nb"), Some(json!([[1, ""], [2, "b"]])));
+        assert_eq!(changed("a\nb\nc", "a\nB\nc"), Some(json!([[1, ["B"]]])));
         assert_eq!(changed("a\nb", "a"), Some(json!([])));
+    }
+
+    #[test]
+    fn row_has_its_runs_with_the_colours_of_a_page() {
+        let rows = screen_cells::rows(
+            "a \x1b[1;31mred\x1b[0m\n\x1b[7mbar\x1b[0;7;44m in\x1b[0m\n\x1b[38;5;208mx\x1b[48;5;255my\x1b[38;2;1;2;3mz\x1b[0m\n\n",
+        );
+        let sent: Vec<Value> = rows.iter().map(row).collect();
+        let expected = [
+            json!(["a ", ["red", "b", "var(--cell-1)", ""]]),
+            json!([["bar", "", "var(--cell-ground)", "var(--cell-text)"], [" in", "", "var(--cell-4)", "var(--cell-text)"]]),
+            json!([["x", "", "#ff8700", ""], ["y", "", "#ff8700", "#eeeeee"], ["z", "", "#010203", "#eeeeee"]]),
+        ];
+        assert_eq!(sent, expected);
     }
 }

@@ -18,7 +18,7 @@ let lane = "";
 let isLane = false;
 // The newest event that the open lane shows.
 let seq = 0;
-// The lines of each session's screen. The server sends those that change.
+// The rows of each session's screen, with what the server tells of it. The server sends the rows that change.
 const screens = new Map();
 let fetchedAt = 0;
 let timer;
@@ -41,19 +41,34 @@ export const laneToFollow = () => {
   return lane;
 };
 
+// A run of cells: its text, or an array with its marks and colours.
+const runOf = (run) => {
+  if (typeof run === "string") return run;
+  const cells = document.createElement("span");
+  [cells.textContent, cells.className, cells.style.color, cells.style.backgroundColor] = run;
+  return cells;
+};
+
 const drawScreen = (session) => {
   const screen = [...body.querySelectorAll("pre[data-session]")].find((one) => one.dataset.session === session);
   if (!screen) return;
+  const { rows, terminal, columns } = screens.get(session);
+  const isAtEnd = screen.scrollHeight - screen.scrollTop - screen.clientHeight < 2 || !screen.style.length;
   screen.classList.remove("none");
-  screen.textContent = screens.get(session).join("\n");
+  screen.classList.toggle("cells", terminal);
+  screen.style.setProperty("--columns", Math.max(columns, 40));
+  screen.replaceChildren(...rows.flatMap((row, at) => (at ? ["\n", ...row.map(runOf)] : row.map(runOf))));
+  // The newest line is in sight, unless a person has gone back.
+  if (terminal && isAtEnd) screen.scrollTop = screen.scrollHeight;
 };
 
-/** Shows what has changed on a screen. @param {{ session: string, count: number, changes: [number, string][] }} news */
-export const showScreen = ({ session, count, changes }) => {
-  const lines = screens.get(session) ?? [];
-  for (const [at, line] of changes) lines[at] = line;
-  lines.length = count;
-  screens.set(session, lines);
+/** Shows what has changed on a screen.
+ * @param {{ session: string, terminal: boolean, columns: number, count: number, changes: [number, unknown[]][] }} news */
+export const showScreen = ({ session, terminal, columns, count, changes }) => {
+  const rows = screens.get(session)?.rows ?? [];
+  for (const [at, row] of changes) rows[at] = row;
+  rows.length = count;
+  screens.set(session, { rows, terminal, columns });
   drawScreen(session);
 };
 

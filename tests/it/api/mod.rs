@@ -77,7 +77,7 @@ pub(crate) struct Server {
     child: Child,
     out: BufReader<ChildStdout>,
     /// The line that it printed when it listened.
-    at: Value,
+    pub(crate) at: Value,
 }
 
 impl Server {

@@ -74,28 +74,57 @@ pub fn peek(app: &App, id: &SessionId, lines: u32, raw: bool) -> Result<Peek> {
 /// As [`peek`].
 pub fn screen_cells(app: &App, id: &SessionId, lines: u32) -> Result<Peek> {
     let session = app.read(|tx| lookup::session(tx, id))?;
-    let peek = |source, rows: &[Row]| Peek {
+    let peek = |source, rows| Peek {
         session_id: id.to_string(),
         source,
-        text: screen_cells::masked_text(rows),
+        text: screen_cells::text(&screen_cells::masked(rows)),
         note: None,
     };
-    if session.has_terminal() && !session.status.is_final() {
-        let adapter = adapter_endpoint::adapter(app, &session, &words(id))?;
-        let is_here = !adapter_endpoint::belongs_to_other(&adapter, &session);
-        let looked = is_here.then(|| adapter.styled_screen(adapter_endpoint::backend_name(&session)));
-        if let Some(Ok(Some(screen))) = looked {
-            return Ok(peek("backend", &screen_cells::rows(&screen)));
-        }
+    if let Some(rows) = backend_rows(app, &session)? {
+        return Ok(peek("backend", rows));
     }
     match session.transcript.as_ref().map(PathBuf::from).filter(|path| session.has_terminal() && path.exists()) {
         Some(path) => {
             let mut screen = LiveScreen::new(path, printed_by(&session));
             screen.refresh()?;
-            Ok(peek("transcript", &screen.rows()))
+            Ok(peek("transcript", screen.rows()))
         }
         None => self::peek(app, id, lines, false),
     }
+}
+
+/// What the terminal of a live session shows, asked of its backend; `None` without one, and when the backend cannot show it.
+fn backend_rows(app: &App, session: &Session) -> Result<Option<Vec<Row>>> {
+    if !session.has_terminal() || session.status.is_final() {
+        return Ok(None);
+    }
+    let adapter = adapter_endpoint::adapter(app, session, &words(&session.id))?;
+    let is_here = !adapter_endpoint::belongs_to_other(&adapter, session);
+    let looked = is_here.then(|| adapter.styled_screen(adapter_endpoint::backend_name(session)));
+    Ok(looked.and_then(|looked| looked.ok().flatten()).map(|screen| screen_cells::rows(&screen)))
+}
+
+/// The rows of a session that is followed, with secrets masked: its terminal as it is, else the last lines that it has printed.
+///
+/// # Errors
+/// `not_found`; the `adapter_` codes.
+pub fn followed_rows(app: &App, id: &SessionId, screen: &mut LiveScreen, lines: usize) -> Result<FollowedRows> {
+    let session = app.read(|tx| lookup::session(tx, id))?;
+    let is_terminal = session.has_terminal();
+    let rows = match backend_rows(app, &session)? {
+        Some(rows) => rows,
+        None if is_terminal => screen.rows(),
+        None => screen_cells::plain_rows(&screen.lines(lines)),
+    };
+    Ok(FollowedRows { is_terminal, rows: screen_cells::masked(rows) })
+}
+
+/// The rows of a session that is followed.
+#[derive(Debug)]
+pub struct FollowedRows {
+    /// Whether they are the screen of a terminal.
+    pub is_terminal: bool,
+    pub rows: Vec<Row>,
 }
 
 /// The live sessions of a lane, oldest first, each with its screen to follow. Sessions whose transcript is not on this host are
