@@ -29,6 +29,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait for an effect that has failed to appear before.
 const SHORT_TIMEOUT: Duration = Duration::from_millis(500);
+/// How often the directory of a check is removed.
+const CLEANUP_TRIES: u8 = 3;
 /// How long a `stop` may take while the suite cleans up.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_millis(500);
@@ -235,11 +237,17 @@ impl Harness {
             }
         }
         let mark = self.env_tag();
-        let _ = process_tree::terminate(GRACE, || process_tree::with_env_entry(&mark));
-        // A multiplexer's server has the path of its socket in its command line.
         let place = self.dir.display().to_string();
-        let _ = process_tree::terminate(GRACE, || process_tree::with_command_line_text(&place));
-        let _ = fs::remove_dir_all(&self.dir);
+        // A process that begins another program has neither for a moment, and may write into the directory while it is removed.
+        for _ in 0..CLEANUP_TRIES {
+            let _ = process_tree::terminate(GRACE, || process_tree::with_env_entry(&mark));
+            // A multiplexer's server has the path of its socket in its command line.
+            let _ = process_tree::terminate(GRACE, || process_tree::with_command_line_text(&place));
+            let _ = fs::remove_dir_all(&self.dir);
+            if !self.dir.exists() {
+                break;
+            }
+        }
     }
 }
 

@@ -461,15 +461,19 @@ fn permission_question_is_known(agent: Agent, ready: &str, args: &[&str]) {
     assert!(screen_state::find_question(&lane.screen(), &signs).is_some() && !lane.has("asked"), "{}", lane.screen());
 
     // It is answered from here, in its dialog.
-    let need = || lane.world.json(["status"])["needs_you"][0].clone();
     let asked = |command: &str| {
-        eventually("the request", || {
-            Some(need()).filter(|need| need["line"].as_str().is_some_and(|line| line.contains(command)))
+        let need = eventually("the request", || {
+            let needs = lane.world.json(["status"])["needs_you"].clone();
+            let is_it = |need: &&Value| need["line"].as_str().is_some_and(|line| line.contains(command));
+            let found = needs.as_array().unwrap().iter().find(is_it).cloned();
+            // What stands there instead is printed when the test fails.
+            println!("{needs}");
+            found
         });
         lane.screen_is(command, |screen| {
             screen_state::find_question(screen, &signs).is_some() && screen.contains(command)
         });
-        text(&need()["id"]).split_once(':').unwrap().1.to_owned()
+        text(&need["id"]).split_once(':').unwrap().1.to_owned()
     };
     let id = asked("touch asked");
     let allowed = lane.world.run(["approvals", "answer", &id, "allow"]).exits(0);

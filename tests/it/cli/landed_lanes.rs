@@ -275,7 +275,7 @@ fn landing_at_work_is_shown_with_its_check_and_the_end_of_the_output() {
     assert!(text.contains(": last line\n"), "{text}");
     let frame = world.fairway(["top", "--once"]).env("COLUMNS", "160").env("LINES", "40").output().unwrap();
     let frame = String::from_utf8_lossy(&frame.stdout).into_owned();
-    assert!(frame.contains("LANDING (1)") && frame.contains("last line"), "{frame}");
+    assert!(frame.contains(&format!("Landing {task} (lane ui) in main")) && frame.contains("last line"), "{frame}");
     assert_eq!(world.json(["land", "show"])["running"], board["landing"]["running"]);
     fs::write(world.root().join(".fairway/go"), "").unwrap();
     assert!(child.wait_with_output().unwrap().status.success());
