@@ -143,7 +143,10 @@ fn row(row: &Row) -> Value {
             let marks: String = letters.into_iter().filter(|(mark, _)| style.has(*mark)).map(|(_, one)| one).collect();
             let (text, ground) = (colour(style.fg), colour(style.bg));
             let (text, ground) = if style.has(Mark::Inverse) {
-                (ground.unwrap_or_else(|| "var(--cell-ground)".to_owned()), text.or(Some("var(--cell-text)".to_owned())))
+                (
+                    ground.unwrap_or_else(|| "var(--cell-ground)".to_owned()),
+                    text.or(Some("var(--cell-text)".to_owned())),
+                )
             } else {
                 (text.unwrap_or_default(), ground)
             };
@@ -231,7 +234,10 @@ mod tests {
         let sent: Vec<Value> = rows.iter().map(row).collect();
         let expected = [
             json!(["a ", ["red", "b", "var(--cell-1)", ""]]),
-            json!([["bar", "", "var(--cell-ground)", "var(--cell-text)"], [" in", "", "var(--cell-4)", "var(--cell-text)"]]),
+            json!([
+                ["bar", "", "var(--cell-ground)", "var(--cell-text)"],
+                [" in", "", "var(--cell-4)", "var(--cell-text)"]
+            ]),
             json!([["x", "", "#ff8700", ""], ["y", "", "#ff8700", "#eeeeee"], ["z", "", "#010203", "#eeeeee"]]),
         ];
         assert_eq!(sent, expected);

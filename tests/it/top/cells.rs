@@ -102,7 +102,20 @@ fn pane_and_page_have_the_cells_of_the_terminal_with_colours_at_every_width() {
     let drawn = "#!/bin/sh\nprintf '\\033[?1049h\\033[2J\\033[3;5H\\033[48;2;10;20;30mdrawn\\033[0m\\033[5;1H\\033[3;95mé 語 x\\033[0m'\n\
                  printf '\\033[10;10H\\033[7m bar %*s\\033[0m' 40 end\nread -r _\nprintf '\\033[?1049l'\n";
     world.script("drawn", drawn);
-    world.launch(&["--role", "dev", "--lane", "api", "--backend", "tmux", "--name", "ada", "--", "sh", "-c", "PS1='$ ' exec sh"]);
+    world.launch(&[
+        "--role",
+        "dev",
+        "--lane",
+        "api",
+        "--backend",
+        "tmux",
+        "--name",
+        "ada",
+        "--",
+        "sh",
+        "-c",
+        "PS1='$ ' exec sh",
+    ]);
     let session = world.session("ada");
     let terminal = Terminal { world: &world, socket: session["socket"].clone(), pane: session["pane"].clone() };
     let window = Window::open(&world, COLS, 60);
