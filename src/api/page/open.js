@@ -53,13 +53,11 @@ const drawScreen = (session) => {
   const screen = [...body.querySelectorAll("pre[data-session]")].find((one) => one.dataset.session === session);
   if (!screen) return;
   const { rows, terminal, columns } = screens.get(session);
-  const isAtEnd = screen.scrollHeight - screen.scrollTop - screen.clientHeight < 2 || !screen.style.length;
   screen.classList.remove("none");
   screen.classList.toggle("cells", terminal);
   screen.style.setProperty("--columns", Math.max(columns, 40));
+  screen.style.setProperty("--rows", Math.max(rows.length, 12));
   screen.replaceChildren(...rows.flatMap((row, at) => (at ? ["\n", ...row.map(runOf)] : row.map(runOf))));
-  // The newest line is in sight, unless a person has gone back.
-  if (terminal && isAtEnd) screen.scrollTop = screen.scrollHeight;
 };
 
 /** Shows what has changed on a screen.
