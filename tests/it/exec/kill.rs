@@ -169,7 +169,11 @@ fn invalid_or_silent_control_clients_change_nothing() {
 fn orphan_that_a_kill_missed_is_signalled_when_its_parent_has_ended() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
-    let run = place.spawn(["--shell", "trap 'sleep 0.5; sleep 600 & exit' TERM; echo up; while :; do sleep 0.1; done"]);
+    // The orphan has no handler that could take the signal before it is `sleep`.
+    let run = place.spawn([
+        "--shell",
+        "trap 'trap - TERM; sleep 0.5; sleep 600 & exit' TERM; echo up; while :; do sleep 0.1; done",
+    ]);
     up(&place, &run);
     place.run(["exec", "kill", &run, "--grace", "1h"]).exits(0);
     place.wait_no_processes("all were ended");
