@@ -337,7 +337,8 @@ pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answe
     })
 }
 
-/// Deletes a request or a verdict. Its author is told no more of the verdict; one who has read it is told of the withdrawal.
+/// Deletes a request for review or a verdict. The author of the work is not told of a verdict any more; if the author has read it,
+/// the withdrawal is told.
 pub(in crate::actions) fn take_back(
     by: &Author<'_>,
     tx: &WriteTx<'_>,
