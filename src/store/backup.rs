@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     domain::{Event, EventKind},
-    env::Timestamp,
+    env::{Clock, Timestamp},
     os::{files, notify},
 };
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,7 +161,7 @@ pub fn accept_loss(
     }
     let store = Store::open(path, runtime, None)?;
     let known = progress::known(outside);
-    let accepted = store.write(now, actor, |tx| {
+    let accepted = store.write(Clock::Fixed(now), actor, |tx| {
         let Some(loss) = progress::missing(tx.conn(), outside)? else { return Ok(None) };
         let epoch = highest_epoch(tx.conn())? + EPOCH_JUMP;
         progress::raise_to(tx.conn(), &known, now.millis())?;
@@ -181,7 +181,7 @@ pub fn accept_loss(
 pub fn create_new(path: &Path, runtime: &Path, outside: &Path, now: Timestamp, actor: &str) -> Result<(), StoreError> {
     let known = progress::known(outside);
     let store = Store::open_for_writing(path, runtime, None)?;
-    store.write(now, actor, |tx| progress::raise_to(tx.conn(), &known, now.millis()))?;
+    store.write(Clock::Fixed(now), actor, |tx| progress::raise_to(tx.conn(), &known, now.millis()))?;
     progress::replace(&store.file()?.conn, outside);
     Ok(())
 }
@@ -373,7 +373,7 @@ pub struct Leap {
 /// lost, so this raises every epoch and the number of the newest event beyond them: no lost epoch is valid, and no number is
 /// given out twice. Claims stay, under the new epoch.
 pub fn leap(store: &Store, now: Timestamp, actor: &str) -> Result<Leap, StoreError> {
-    store.write(now, actor, |tx: &WriteTx<'_>| {
+    store.write(Clock::Fixed(now), actor, |tx: &WriteTx<'_>| {
         let epoch = highest_epoch(tx.conn())? + EPOCH_JUMP;
         sql::execute(tx.conn(), KEEP_EVENT_COUNTER, &[])?;
         sql::execute(tx.conn(), RAISE_EVENT_NUMBER, &[&EVENT_JUMP])?;

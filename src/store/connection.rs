@@ -15,10 +15,8 @@ use super::{
     sqlite_store::{SqliteRead, SqliteStore, SqliteWrite},
     transaction::{ReadTx, WriteTx},
 };
-#[cfg(feature = "postgres")]
-use crate::env::Clock;
 use crate::{
-    env::Timestamp,
+    env::{Clock, Timestamp},
     os::notify::{self, ChangeWaiter},
 };
 
@@ -183,11 +181,11 @@ impl Store {
     /// After an error nothing is written.
     pub fn write<T, E: From<StoreError>>(
         &self,
-        now: Timestamp,
+        clock: Clock,
         actor: &str,
         change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let open = self.begin_write(now, actor)?;
+        let open = self.begin_write(clock, actor)?;
         let done = change(open.change())?;
         open.commit()?;
         notify::notify_all(&self.wake);
@@ -206,12 +204,12 @@ impl Store {
         Ok(OpenRead { engine: engine?, _span: span })
     }
 
-    fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<OpenWrite<'a>, StoreError> {
+    fn begin_write<'a>(&'a self, clock: Clock, actor: &'a str) -> Result<OpenWrite<'a>, StoreError> {
         let span = tracing::debug_span!("write", actor).entered();
         let engine = match &self.engine {
-            Engine::Sqlite(store) => store.begin_write(now, actor).map(EngineWrite::Sqlite),
+            Engine::Sqlite(store) => store.begin_write(clock, actor).map(EngineWrite::Sqlite),
             #[cfg(feature = "postgres")]
-            Engine::Postgres(store) => store.begin_write(now, actor).map(EngineWrite::Postgres),
+            Engine::Postgres(store) => store.begin_write(actor).map(EngineWrite::Postgres),
         };
         tracing::debug!("begun");
         Ok(OpenWrite { engine: engine?, _span: span })

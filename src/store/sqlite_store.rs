@@ -15,7 +15,7 @@ use super::{
     schema,
     transaction::{ReadTx, ScratchTx, WriteTx},
 };
-use crate::{env::Timestamp, os::lock_queue::QueuedLock};
+use crate::{env::Clock, os::lock_queue::QueuedLock};
 
 /// An open file.
 #[derive(Debug)]
@@ -146,8 +146,8 @@ impl SqliteStore {
     }
 
     /// Waits for a turn in the write queue, for as long as the lock timeout allows, then begins an IMMEDIATE transaction with or
-    /// without a turn.
-    pub fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<SqliteWrite<'a>, StoreError> {
+    /// without a turn. Its time is read after the wait: later transactions have later times, and each believes the times that it finds.
+    pub fn begin_write<'a>(&'a self, clock: Clock, actor: &'a str) -> Result<SqliteWrite<'a>, StoreError> {
         let with_path = |error: StoreError| match &self.path {
             Some(path) => error.with_path(path),
             None => error,
@@ -159,7 +159,7 @@ impl SqliteStore {
         let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)
             .map_err(|error| with_path(error.into()))?;
         self.check_path_unchanged()?;
-        Ok(SqliteWrite { store: self, transaction, turn, change: WriteTx::new(&self.conn, now, actor) })
+        Ok(SqliteWrite { store: self, transaction, turn, change: WriteTx::new(&self.conn, clock.now(), actor) })
     }
 
     /// Remembers, outside of the project, the newest event and the task ids of a commit.

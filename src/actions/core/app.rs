@@ -303,7 +303,7 @@ impl App {
     pub fn transaction<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
         let (done, mailed) = self
             .store_for_writing()?
-            .write(self.env.now(), &self.actor.name, |tx| change(tx).map(|done| (done, tx.mailed())))?;
+            .write(self.env.clock, &self.actor.name, |tx| change(tx).map(|done| (done, tx.mailed())))?;
         self.mailed.borrow_mut().extend(mailed);
         self.after_write.wrote(self.env.now());
         Ok(done)

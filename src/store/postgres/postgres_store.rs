@@ -114,7 +114,7 @@ impl PostgresStore {
     }
 
     /// Takes the lock of the project, begins a write, and records that this host writes.
-    pub fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<PostgresWrite<'a>, StoreError> {
+    pub fn begin_write<'a>(&'a self, actor: &'a str) -> Result<PostgresWrite<'a>, StoreError> {
         let writer = Writer::now(&self.root);
         let clock = Writer::join(writer.as_ref(), CLOCK);
         let path = self.search_path();
@@ -124,7 +124,7 @@ impl PostgresStore {
         let (open, rows) = begun.map_err(told)?;
         self.check_version(number(rows.get(1), 0))?;
         let now = match self.clock {
-            Clock::Fixed(_) => now,
+            Clock::Fixed(now) => now,
             Clock::System => Timestamp::from_millis(number(rows.last(), 0)),
         };
         if let Some(writer) = writer {
@@ -148,11 +148,10 @@ impl PostgresStore {
     /// Runs `change` as one transaction and commits it if `change` returns `Ok`. Wakes no waiting process.
     pub fn write<T, E: From<StoreError>>(
         &self,
-        now: Timestamp,
         actor: &str,
         change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let open = self.begin_write(now, actor)?;
+        let open = self.begin_write(actor)?;
         let done = change(open.change())?;
         open.commit()?;
         Ok(done)

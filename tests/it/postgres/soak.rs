@@ -5,7 +5,7 @@ use std::{io::Write as _, process::Stdio, time::Instant};
 
 use fairway::{
     domain::{Event, EventKind, TaskId},
-    env::{Clock, Timestamp},
+    env::Clock,
     store::{Store, StoreAddress, StoreError, tasks},
 };
 
@@ -109,7 +109,7 @@ fn rows_of_many_writes_take_no_more_space_than_those_of_a_few() {
     let write = |count: usize| {
         let start = Instant::now();
         for _ in 0..count {
-            let done = store.write(Timestamp::from_millis(0), "ann", |tx| -> Result<(), StoreError> {
+            let done = store.write(Clock::System, "ann", |tx| -> Result<(), StoreError> {
                 tasks::set_lane(tx, &task, None)?;
                 tx.record(&Event::new(EventKind::TaskEdited).task(&task).with("fields", vec!["title".to_owned()]))
                     .map(drop)

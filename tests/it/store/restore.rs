@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 
 use fairway::{
-    env::Timestamp,
+    env::Clock,
     store::{Store, StoreError},
 };
 use rusqlite::Connection;
@@ -184,7 +184,7 @@ fn writer_with_a_replaced_store_is_refused() {
     let (world, _) = backed_up();
     let runtime = world.root().join(".fairway/runtime");
     let store = Store::open_for_writing(&world.store(), &runtime, None).unwrap();
-    let add = |store: &Store| store.write(Timestamp::from_millis(1), "test", |_| Ok::<(), StoreError>(()));
+    let add = |store: &Store| store.write(Clock::System, "test", |_| Ok::<(), StoreError>(()));
     add(&store).unwrap();
     // A healthy store keeps its file: who has it open goes on.
     world.run(["restore", "../copy.db"]).exits(0);

@@ -2,11 +2,15 @@
 
 use std::{
     fs,
+    os::unix::fs::MetadataExt,
     process::{Child, Stdio},
     time::{Duration, Instant},
 };
 
-use fairway::os::{lock_queue, poll_until};
+use fairway::{
+    env::Clock,
+    os::{lock_queue, poll_until},
+};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -82,4 +86,28 @@ fn stopped_lock_holder_delays_writers_by_the_timeout() {
     crate::common::soak::took(took, ..Duration::from_secs(15), "the claim");
     signal(&holder, Signal::SIGKILL);
     holder.wait().unwrap();
+}
+
+/// A record's time says whether an offer or a lease of another is open: it may not be older than what the wait was for.
+#[test]
+fn write_that_waited_has_the_time_after_its_wait() {
+    let world = TestProject::new();
+    world.real_time();
+    let path = world.root().join(".fairway/fairway.db-turn");
+    world.run(["task", "add", "first"]).exits(0);
+    let turn = lock_queue::acquire(&path, LONG).unwrap();
+    let waiter = world.fairway(["task", "add", "second"]).stdout(Stdio::null()).spawn().unwrap();
+    let inode = format!(":{}", fs::metadata(&path).unwrap().ino());
+    let waits = || {
+        let locks = fs::read_to_string("/proc/locks").unwrap();
+        let mut waiting = locks.lines().filter(|lock| lock.contains("->"));
+        waiting.any(|lock| lock.split_whitespace().any(|word| word.ends_with(&inode))).then_some(())
+    };
+    poll_until::poll_until(Duration::from_secs(30), Duration::from_millis(5), waits).expect("it waits");
+    let freed = Clock::System.now();
+    drop(turn);
+    assert!(waiter.wait_with_output().unwrap().status.success());
+    let store = rusqlite::Connection::open(world.store()).unwrap();
+    let written: i64 = store.query_row("SELECT max(at) FROM events", [], |row| row.get(0)).unwrap();
+    assert!(written >= freed.millis(), "{written} is before {}", freed.millis());
 }

@@ -47,7 +47,7 @@ pub fn record(env: &Env, start: &StartConfig, code: i32) -> Result<()> {
         } else {
             Store::open_for_writing(&path, &state.join("runtime"), None)?
         };
-        store.write(env.now(), id.as_str(), |tx| {
+        store.write(env.clock, id.as_str(), |tx| {
             let Some(session) = sessions::find(tx, &id)?.filter(|session| session.run_id.as_str() == run) else {
                 return Ok(());
             };

@@ -115,15 +115,14 @@ fn type_batches(app: &App, live: &RunningSession, scope: TypingScope) -> Result<
     // Text that cannot be submitted stays unconfirmed, and the board says so.
     let _ = lost_enter::press_again_if_unconfirmed(app, live);
     for _ in 0..MAX_READ {
-        let until = app.env.now().plus(TYPING_OFFER_DURATION);
-        let Some(batch) = app.transaction(|tx| offer_next(tx, &live.session.id, until, scope))? else { break };
+        let Some(batch) = app.transaction(|tx| offer_next(tx, &live.session.id, scope))? else { break };
         match batch.type_into(app, live, scope) {
             Ok(()) => {
-                app.transaction(|tx| batch.record_typed(tx, live, until))?;
+                app.transaction(|tx| batch.record_typed(tx, live))?;
                 let _ = lost_enter::press_again_if_unconfirmed(app, live);
             }
             Err(error) => {
-                app.transaction(|tx| batch.withdraw_offer(tx, until))?;
+                app.transaction(|tx| batch.withdraw_offer(tx))?;
                 return Err(error);
             }
         }
@@ -245,6 +244,8 @@ pub(in crate::actions) fn deliver_when_idle(app: &App, activity: Option<Activity
 /// Messages that are typed together.
 #[derive(Debug)]
 struct TypedBatch {
+    /// Until when the messages are offered, while their text is typed.
+    until: Timestamp,
     /// The session's version at the offer, if its hooks had been called before. A newer version is then a reaction to this
     /// text.
     version: Option<i64>,
@@ -315,7 +316,7 @@ fn needs_typing(message: &Message, id: &SessionId) -> bool {
 
 /// Offers the next batch. A person's message is typed alone and verbatim, so that it can be a command of the program. Other
 /// messages are typed together, each with a header.
-fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp, scope: TypingScope) -> Result<Option<TypedBatch>> {
+fn offer_next(tx: &WriteTx<'_>, id: &SessionId, scope: TypingScope) -> Result<Option<TypedBatch>> {
     expire(tx)?;
     let mut waiting = typable(tx, id, tx.now(), scope)?;
     waiting.retain(|(message, _)| needs_typing(message, id));
@@ -325,8 +326,10 @@ fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp, scope: TypingS
     let is_plain = |message: &Message| mail::is_by_hand(&MessageView::from(message));
     let Some((first, how)) = waiting.first() else { return Ok(None) };
     let interrupts = *how == TypingPolicy::InterruptThenType;
+    let until = tx.now().plus(TYPING_OFFER_DURATION);
     let batch = if is_plain(first) {
         TypedBatch {
+            until,
             version,
             text: first.content.clone(),
             messages: vec![first.clone()],
@@ -339,7 +342,7 @@ fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp, scope: TypingS
             .take_while(|(message, how)| !is_plain(message) && (*how == TypingPolicy::InterruptThenType) == interrupts);
         let builder = BatchBuilder::pack(alike.map(|(message, _)| message.clone()).collect(), id, MAX_BODY_BYTES);
         let text = builder.text.trim_end().to_owned();
-        TypedBatch { version, text, messages: builder.messages, announced: builder.announced, interrupts }
+        TypedBatch { until, version, text, messages: builder.messages, announced: builder.announced, interrupts }
     };
     offer(tx, &session, &batch.messages, Channel::Nudge, until)?;
     Ok(Some(batch))
@@ -359,7 +362,7 @@ impl TypedBatch {
     }
 
     /// Records the typed batch: messages that were not withdrawn meanwhile stay offered until the session's next event.
-    fn record_typed(&self, tx: &WriteTx<'_>, live: &RunningSession, until: Timestamp) -> Result<()> {
+    fn record_typed(&self, tx: &WriteTx<'_>, live: &RunningSession) -> Result<()> {
         // A fast program may have called its hook before the backend call returned.
         let is_hooked = session_reports::find(tx, &live.session.id)?.last_hook_at.is_some();
         let now = sessions::find(tx, &live.session.id)?;
@@ -369,7 +372,7 @@ impl TypedBatch {
             None => now.filter(|_| is_hooked),
         };
         for message in &self.messages {
-            messages::extend_offer(tx, message.id, until, NEVER_EXPIRES)?;
+            messages::extend_offer(tx, message.id, self.until, NEVER_EXPIRES)?;
             if let Some(session) = &newer
                 && let Some(typed) = messages::find(tx, message.id)?.filter(Message::is_typed)
             {
@@ -388,9 +391,9 @@ impl TypedBatch {
     }
 
     /// Withdraws the offer after a failure: the messages stay queued.
-    fn withdraw_offer(&self, tx: &WriteTx<'_>, until: Timestamp) -> Result<()> {
+    fn withdraw_offer(&self, tx: &WriteTx<'_>) -> Result<()> {
         for message in &self.messages {
-            messages::withdraw_offer(tx, message.id, until)?;
+            messages::withdraw_offer(tx, message.id, self.until)?;
         }
         Ok(())
     }
