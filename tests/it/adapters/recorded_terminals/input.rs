@@ -71,18 +71,19 @@ fn texts_sent_at_once_do_not_mix(caller: &Caller) {
     caller.said(&["stop", "x"]);
 }
 
-/// Echoes what it gets and notes every Enter; answers from the `swallowed + 1`st on.
+/// Echoes what it gets and notes every Enter; answers from the `swallowed + 1`st on. It starts no process for a byte: where the answer
+/// takes a second, Enter is pressed again as for a swallowed one.
 fn busy(out: &Path, swallowed: u32) -> String {
     let out = out.display();
     format!(
-        r#"stty raw -echo; printf 'ready\r\n'; n=0
-        while :; do
-          byte=$(dd bs=1 count=1 2>/dev/null; printf x); byte=${{byte%x}}
-          if [ "$byte" = "$(printf '\r')" ]; then
-            n=$((n + 1)); printf . >>'{out}'
-            if [ "$n" -gt {swallowed} ]; then printf '\r\033[Ksubmitted %s\r\n' "$n"; n=0; fi
-          else printf '%s' "$byte"; fi
-        done"#
+        r#"stty raw -echo; printf 'ready\r\n'; enter=$(printf '\r'); export enter
+        cat | bash -c 'n=0
+        while IFS= read -rN1 byte; do
+          if [ "$byte" = "$enter" ]; then
+            n=$((n + 1)); printf . >>"{out}"
+            if [ "$n" -gt {swallowed} ]; then printf "\r\033[Ksubmitted %s\r\n" "$n"; n=0; fi
+          else printf %s "$byte"; fi
+        done'"#
     )
 }
 
