@@ -226,10 +226,6 @@ impl Device {
     pub fn is_seen_late(&self, now: Timestamp) -> bool {
         now.since(self.seen_at) >= SEEN_INTERVAL
     }
-
-    pub fn key(&self) -> &str {
-        &self.key
-    }
 }
 
 /// The SHA-256 digest of a key or code, which is stored in its place.

@@ -107,13 +107,6 @@ id!(
     is_label,
     "must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters"
 );
-impl Role {
-    /// The role of an agent that a person started by hand.
-    pub fn person() -> Self {
-        Self("person".to_owned())
-    }
-}
-
 id!(
     LaneName,
     "lane",

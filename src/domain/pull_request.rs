@@ -206,12 +206,6 @@ pub struct ForgeLog {
     pub log: String,
 }
 
-/// The answer to `say`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct ForgeDone {
-    pub done: bool,
-}
-
 impl ForgeCheck {
     pub fn is_pending(&self) -> bool {
         self.state == ForgeCheckState::Pending

@@ -59,8 +59,6 @@ const FIRST_QUEUED: &str = select!(
 );
 const COUNT_ACTIVE: &str = "SELECT count(*) FROM exec_runs INDEXED BY exec_runs_active \
      WHERE status IN ('starting', 'running') AND CASE WHEN host_id IS NULL THEN host = $1 ELSE host_id = $2 END";
-const FINISHED: &str =
-    select!("INDEXED BY exec_runs_final WHERE r.finished_at IS NOT NULL ORDER BY r.finished_at, r.seq");
 const FINISHED_SIZES: &str = "SELECT id, finished_at, CASE WHEN output_bytes < max_output_bytes THEN output_bytes \
      ELSE max_output_bytes END FROM exec_runs INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL ORDER BY finished_at, seq";
 const COUNT_FINISHED: &str = "SELECT count(*) FROM exec_runs INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL";
@@ -170,11 +168,6 @@ pub fn newest(tx: &ReadTx<'_>, session: Option<&RoutingKey>, limit: i64) -> Resu
         Some(session) => sql::rows(tx.conn(), OF_SESSION, &[&session, &limit], read),
         None => sql::rows(tx.conn(), NEWEST, &[&limit], read),
     }
-}
-
-/// Every final job, by end time.
-pub fn finished(tx: &ReadTx<'_>) -> Result<Vec<Job>, StoreError> {
-    sql::rows(tx.conn(), FINISHED, &[], read)
 }
 
 /// Every final job with its end time and an upper bound of the size of its stored output in bytes, by end time.

@@ -77,11 +77,6 @@ impl NeedView {
             _ => '!',
         }
     }
-
-    /// Whether the item is a question that a person answers with a text.
-    pub fn takes_answer(&self) -> bool {
-        self.commands.iter().any(|next| next.command.starts_with("fairway answer "))
-    }
 }
 
 impl BoardView {
@@ -214,17 +209,6 @@ pub struct BoardDiffstatView {
     pub deleted: u64,
     /// When it was looked at.
     pub taken_at: String,
-}
-
-impl BoardDiffstatView {
-    /// The size in a few characters, such as `+120 -14  2 files`; empty for a lane without a change.
-    pub fn summary(&self) -> String {
-        match self.files {
-            0 => String::new(),
-            1 => format!("+{} -{}  1 file", self.added, self.deleted),
-            files => format!("+{} -{}  {files} files", self.added, self.deleted),
-        }
-    }
 }
 
 /// A lane's overlap with another.

@@ -144,10 +144,6 @@ impl<'a> SnapshotRepository<'a> {
         Self { git, facts, dir, deadline }
     }
 
-    pub fn objects(&self) -> PathBuf {
-        self.dir.join("objects")
-    }
-
     /// Takes a snapshot of the worktree, whose base is the branch or commit `base`. `known` tells where the work left the base
     /// in an earlier snapshot, which saves a search. With `part`, only that part of the worktree is examined where possible;
     /// other changes are found only by a snapshot without it.

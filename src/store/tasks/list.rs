@@ -20,7 +20,6 @@ const ALL: Statement<'_> = select!("FROM tasks t ORDER BY t.priority, t.created_
 const BY_ID: Statement<'_> = select!("FROM tasks t ORDER BY t.id");
 pub(super) const HELD: Statement<'_> =
     select!("FROM tasks t INDEXED BY tasks_held WHERE t.claimant IS NOT NULL ORDER BY t.lane NULLS FIRST, t.id");
-const CHILDREN: Statement<'_> = select!("FROM tasks t WHERE t.parent = $3 ORDER BY t.priority, t.created_at, t.id");
 
 /// The tasks of a listing before its filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,10 +48,6 @@ pub fn for_each(
         ListScope::Claimed => HELD,
     };
     sql::for_each(tx.conn(), query, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR], |row| see(row::read(row)?))
-}
-
-pub fn children(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<Task>, StoreError> {
-    sql::rows(tx.conn(), CHILDREN, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &id], row::read)
 }
 
 // $3 is the role and $4 the lane; $1 and $2 are bound as for whole tasks.

@@ -7,7 +7,7 @@ mod write;
 
 pub use batch::{existing, for_each_of, insert_all};
 pub use list::{
-    ListScope, ReadyRole, ReadyScope, children, count_ready, expired, for_each, for_each_ready, for_each_ready_in,
+    ListScope, ReadyRole, ReadyScope, count_ready, expired, for_each, for_each_ready, for_each_ready_in,
     for_each_ready_summary, has_ready_in, held_in_lane, held_paths, last_claimed_by, renew_leases,
 };
 pub use write::{insert, set_fields, set_lane, set_state, set_work};
