@@ -1,7 +1,7 @@
 //! The context of an agent at the start of a turn. Text of tasks, people and agents is quoted, so that it cannot pass for text
 //! of Fairway, nor text of an agent for a person's.
 
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use anyhow::Result;
 
@@ -13,7 +13,7 @@ use super::{
 use crate::actions::{
     App,
     core::{launch_event, lookup, other_host},
-    queue::{gates, review::comments},
+    queue::{gates, lane::work, review::comments},
 };
 use crate::{
     domain::{
@@ -21,6 +21,8 @@ use crate::{
         actor::is_same_claimant,
         age,
         handoff::{Handoff, HandoffStatus},
+        lane::Lane,
+        lane_work::LaneWork,
         message::{Message, Priority, Recipient},
         plural,
         quote::{LEGEND, Mark, quote_up_to},
@@ -61,6 +63,8 @@ pub struct Subject {
     task: Option<TaskId>,
     /// Whether the messages that wait for it come along with the context, so that the context need not repeat them.
     gets_mail: bool,
+    /// What git says of its lane and of that of its task, as far as their worktrees are on this host.
+    works: BTreeMap<LaneName, LaneWork>,
 }
 
 #[derive(Debug, Clone)]
@@ -81,6 +85,7 @@ impl Subject {
                 lane: session.lane.clone(),
                 task: None,
                 gets_mail: true,
+                works: BTreeMap::new(),
                 session: Some(session.clone()),
             },
             None => Self {
@@ -91,6 +96,7 @@ impl Subject {
                 lane: app.actor.lane.clone(),
                 task: None,
                 gets_mail: false,
+                works: BTreeMap::new(),
             },
         }
     }
@@ -98,6 +104,14 @@ impl Subject {
     /// The lane of its session; `None` for a session that has ended.
     fn live_lane(&self) -> Option<&LaneName> {
         self.session.as_ref().filter(|session| !session.status.is_final()).and_then(|session| session.lane.as_ref())
+    }
+
+    /// The branch of the work in a lane: the one that is checked out, and without a worktree the recorded one.
+    fn branch_of(&self, lane: &Lane) -> Option<String> {
+        match self.works.get(&lane.name) {
+            Some(work) if work.head.is_some() => work.on().map(str::to_owned),
+            _ => lane.branch.clone(),
+        }
     }
 
     fn has_claimed(&self, task: &Task) -> bool {
@@ -120,6 +134,17 @@ pub fn compose_for_actor(app: &App, task: Option<&TaskId>, mode: Mode) -> Result
     compose(app, &subject, mode)
 }
 
+fn lane_works(app: &App, subject: &Subject, focus: Option<&Task>) -> Result<BTreeMap<LaneName, LaneWork>> {
+    let names = [subject.lane.as_ref(), focus.and_then(|task| task.fields.lane.as_ref())];
+    let found = app.read(|tx| {
+        let found = names.into_iter().flatten().map(|name| Ok(lanes::find(tx, name)?));
+        found.collect::<Result<Vec<Option<Lane>>>>()
+    })?;
+    let here = found.into_iter().flatten().filter(|lane| lane.worktree.is_some());
+    // The context leaves out what git cannot tell.
+    Ok(here.filter_map(|lane| Some((lane.name.clone(), work::of_lane(app, &lane, &[]).ok()?))).collect())
+}
+
 pub fn compose(app: &App, subject: &Subject, mode: Mode) -> Result<AgentContext> {
     let now = app.env.now();
     let (focus, claimed) = app.read(|tx| focus_and_claimed(tx, subject, now))?;
@@ -133,6 +158,8 @@ pub fn compose(app: &App, subject: &Subject, mode: Mode) -> Result<AgentContext>
         Some(task) => comments_text(&task.id, &comments::list(app, &task.id, false)?, mode),
         None => String::new(),
     };
+    let works = lane_works(app, subject, focus.as_ref())?;
+    let subject = &Subject { works, ..subject.clone() };
     app.read(|tx| {
         let over = focus.as_ref().map(|task| over_claimant(tx, subject, task, now)).transpose()?.flatten();
         let budget = Budget::of(mode);
@@ -295,12 +322,13 @@ fn role_section(app: &App, tx: &ReadTx<'_>, subject: &Subject, max_chars: usize)
         let _ = writeln!(text, "The worktree of the lane is on the host {}.", other_host::of_lane(tx, lane)?.name);
         worktree = None;
     }
-    let of_lane = |own: fn(&Session) -> &Option<String>, lanes: Option<&String>| {
-        session.and_then(|session| own(session).clone()).or_else(|| lanes.cloned())
-    };
+    let own = |field: fn(&Session) -> &Option<String>| session.and_then(|session| field(session).clone());
+    let in_lane = lane.as_ref().filter(|_| own(|session| &session.worktree).is_none_or(|own| Some(&own) == worktree));
+    let checked_out = in_lane.filter(|lane| subject.works.contains_key(&lane.name));
+    let recorded = || own(|session| &session.branch).or_else(|| lane.as_ref()?.branch.clone());
     let locations = [
-        ("worktree", of_lane(|session| &session.worktree, worktree)),
-        ("branch", of_lane(|session| &session.branch, lane.as_ref().and_then(|lane| lane.branch.as_ref()))),
+        ("worktree", own(|session| &session.worktree).or_else(|| worktree.cloned())),
+        ("branch", checked_out.map_or_else(recorded, |lane| subject.branch_of(lane))),
     ];
     for (what, location) in locations {
         if let Some(location) = location {
@@ -423,8 +451,8 @@ fn handed_over(tx: &ReadTx<'_>, subject: &Subject, task: &Task) -> Result<String
     let lane = task.fields.lane.as_ref().filter(|lane| subject.lane.as_ref() != Some(lane));
     if let Some(lane) = lane.map(|name| lanes::find(tx, name)).transpose()?.flatten() {
         let _ = writeln!(text, "Its work is in the lane {}, not in yours:", lane.name);
-        for place in [&lane.worktree, &lane.branch].into_iter().flatten() {
-            text.push_str(&quoted_line(place, MAX_LINE_CHARS, Mark::Work));
+        for place in [lane.worktree.clone(), subject.branch_of(&lane)].into_iter().flatten() {
+            text.push_str(&quoted_line(&place, MAX_LINE_CHARS, Mark::Work));
         }
     }
     Ok(text)

@@ -1,6 +1,6 @@
 //! `fairway prime`.
 
-use super::land::{NO_GATES, commit, project};
+use super::land::{NO_GATES, commit, lane_dir, project};
 use crate::common::{TestProject, fixtures};
 
 #[test]
@@ -208,6 +208,10 @@ fn context_has_what_was_decided_until_the_task_is_submitted_again() {
         context
     };
     reads("author", &decided);
+    // The branch is the one on which the work is, whatever the lane has recorded.
+    world.git(&lane_dir(&world, "two"), &["switch", "--quiet", "--create", "feature/x"]);
+    assert!(!reads("author", &["Your branch:\n  | feature/x\n"]).contains("lane/two"));
+    world.git(&lane_dir(&world, "two"), &["switch", "--quiet", "lane/two"]);
     let compact = author(&["prime", "--mode", "compact"]);
     assert!(compact.contains("  | write c\n"), "{compact}");
     author(&["release", "T-2"]);
