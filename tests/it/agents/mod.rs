@@ -2,6 +2,7 @@
 
 mod bare_container;
 mod changes_hands;
+mod delivery;
 mod headless;
 mod idle_in_terminal;
 mod interrupt;

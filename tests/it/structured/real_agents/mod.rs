@@ -32,7 +32,7 @@ use crate::{
 
 /// An agent that speaks the protocol, by its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Structured {
+pub(crate) enum Structured {
     Known(Agent),
     OpenCode,
     Qwen,
@@ -45,10 +45,10 @@ pub(super) enum Structured {
 
 impl Structured {
     /// Those of the day.
-    pub(super) const ALL: [Self; 5] =
+    pub(crate) const ALL: [Self; 5] =
         [Self::Known(Agent::Claude), Self::Known(Agent::Codex), Self::Known(Agent::Gemini), Self::OpenCode, Self::Qwen];
 
-    pub(super) fn provider(self) -> &'static str {
+    pub(crate) fn provider(self) -> &'static str {
         match self {
             Self::Known(agent) => agent.name(),
             Self::OpenCode => "opencode",
@@ -73,7 +73,7 @@ impl Structured {
 
     /// A command as a prompt that has the model run it. Codex asks only for what its sandbox does not allow: the mark has the model
     /// ask for a run outside of it.
-    pub(super) fn to_run(self, command: &str) -> String {
+    pub(crate) fn to_run(self, command: &str) -> String {
         let mark = if self == Self::Known(Agent::Codex) { ESCALATED } else { "" };
         format!("RUN[[{command}{mark}]]")
     }
@@ -106,7 +106,7 @@ impl Structured {
     }
 
     /// The directory of its program; `None` where it is not installed.
-    pub(super) fn programs(self) -> Option<PathBuf> {
+    pub(crate) fn programs(self) -> Option<PathBuf> {
         let program = match self {
             Self::Known(Agent::Claude) => "claude-agent-acp",
             Self::Known(Agent::Codex) => "codex-acp",
@@ -126,7 +126,7 @@ impl Structured {
         require::met(directory.join(program).is_file(), reason).then_some(directory)
     }
 
-    pub(super) fn configure(self, world: &Sessions, models: &MockModels) -> Vec<(&'static str, String)> {
+    pub(crate) fn configure(self, world: &Sessions, models: &MockModels) -> Vec<(&'static str, String)> {
         match self {
             Self::Known(agent) => {
                 let mut vars = agent.configure(world, models);
