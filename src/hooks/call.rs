@@ -143,7 +143,11 @@ const MAX_ANCESTORS: usize = 6;
 /// only that project counts. Returns `None` without a project.
 ///
 /// The provider's project directory comes first: an agent that changes its directory has not left the project.
-fn discover_project(env: &Env, root: Option<&Path>, dirs: [Option<&Path>; 2]) -> Result<Option<Project>, ConfigError> {
+pub(super) fn discover_project(
+    env: &Env,
+    root: Option<&Path>,
+    dirs: [Option<&Path>; 2],
+) -> Result<Option<Project>, ConfigError> {
     let found = |env: &Env| match Project::discover(env, root) {
         Err(ConfigError::NoProject { .. }) => Ok(None),
         found => found.map(Some),

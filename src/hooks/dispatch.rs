@@ -26,7 +26,10 @@ use crate::{
             guard,
             hook::{self, HookEvent, Reply},
         },
-        sessions::sandbox::state,
+        sessions::{
+            prompt::{self, DELIVER},
+            sandbox::state,
+        },
     },
     env::{
         Env,
@@ -72,7 +75,7 @@ pub fn is_of_git(name: &str) -> bool {
 /// The event name of the wake hook.
 pub const WAKE_EVENT: &str = "wait";
 
-/// Runs `hook PROVIDER EVENT`, `hook git HOOK` and `hook session-git DIRECTORY`, without the command line parser, which would
+/// Runs `hook PROVIDER EVENT`, `hook git HOOK`, `hook session-git DIRECTORY` and `hook deliver SESSION`, without the command line parser, which would
 /// slow down every tool call. Returns `None` for any other arguments.
 pub fn fast_path(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
     let mut next = || args.next()?.into_string().ok();
@@ -85,6 +88,9 @@ pub fn fast_path(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
     }
     if first == SESSION_GIT {
         return Some(git_wrapper::run(&args.collect::<Vec<_>>(), &logging_env()));
+    }
+    if first == DELIVER {
+        return Some(prompt_delivery::run_delivery(&next()?, logging_env));
     }
     let (provider, event) = (Provider::parse(&first)?, args.next()?.into_string().ok()?);
     let by_launch = match args.next() {
@@ -111,9 +117,6 @@ fn logging_env() -> Env {
 pub fn run_hook(call: &HookCall<'_>, env: impl FnOnce() -> Env) -> u8 {
     if call.provider.wake_hook.is_some() && call.event == WAKE_EVENT {
         return prompt_delivery::run_wake_hook(call, env);
-    }
-    if call.event == prompt_delivery::DELIVER_EVENT {
-        return prompt_delivery::run_delivery(call.provider, env);
     }
     let is_tool = Cell::new(is_tool_event(call.event));
     let exit_plan = if is_tool.get() { &ON_FAILURE_DENY } else { &ON_FAILURE_ERROR };
@@ -192,9 +195,9 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
     exit_on_signal::replace(&ON_FAILURE_IGNORE);
     // The reply is written. A delivery that could not be confirmed is offered again.
     let _ = hook::confirm_written(&app, &outcome);
-    if matches!(event, HookEvent::Interrupted) {
-        prompt_delivery::start_delivery(&app, call.provider);
-    }
+    // What the hook has told others; after an interrupt its own session gets what waits.
+    let own = app.actor.session.clone().filter(|_| matches!(event, HookEvent::Interrupted));
+    prompt::start_delivery(&app, own);
     Ok(())
 }
 

@@ -5,30 +5,23 @@
 //! When it exits with code 2, the provider starts the next turn with its stderr. The provider ignores its stdout.
 
 use std::{
-    ffi::OsString,
     io::{self, Write},
     time::Duration,
 };
 
 use super::{
-    Provider,
     call::{self, HookCall},
     launch_entry,
     payload::Payload,
 };
 use crate::{
     actions::{
-        App,
         agents::hook::{self as actions_hook, HookEvent},
         sessions::prompt,
     },
-    domain::{SessionId, message::Recipient},
-    env::{Env, vars},
-    os::{
-        executable,
-        exit_on_signal::{self, ExitPlan},
-    },
-    store::messages,
+    domain::SessionId,
+    env::Env,
+    os::exit_on_signal::{self, ExitPlan},
 };
 
 /// The exit when the process is stopped, which is no failure.
@@ -80,37 +73,23 @@ fn wait_for_prompt(hook: &HookCall<'_>, env: impl FnOnce() -> Env) -> Result<u8,
     Ok(2)
 }
 
-/// The name on the command line: `fairway hook PROVIDER deliver`.
-pub(super) const DELIVER_EVENT: &str = "deliver";
-
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Starts a process that delivers the prompts that wait for the acting session, if there are any. If that fails, they stay
-/// queued.
-pub(super) fn start_delivery(app: &App, provider: Provider) {
-    let Some(session) = app.actor.session.clone() else { return };
-    let waits = app.read(|tx| Ok(!messages::open_for(tx, &Recipient::Session(session.clone()))?.is_empty()));
-    if waits.unwrap_or(false) {
-        let mut env = app.env.vars().clone();
-        env.insert(vars::FAIRWAY_ROOT.into(), app.project.root.clone().into());
-        let args = ["hook", provider.label(), DELIVER_EVENT].map(OsString::from);
-        let _ = executable::spawn_self(&args, &env, None);
-    }
-}
-
-/// Delivers the waiting prompts of the session that the environment names. Returns the exit code: 1 for a failure, else 0.
-pub(super) fn run_delivery(provider: Provider, env: impl FnOnce() -> Env) -> u8 {
+/// Delivers the waiting prompts of a session. Returns the exit code: 1 for a failure, else 0.
+pub(super) fn run_delivery(session: &str, env: impl FnOnce() -> Env) -> u8 {
     let limited = exit_on_signal::install(&ON_STOP).and_then(|()| exit_on_signal::set_deadline(DELIVERY_TIMEOUT));
     let limited = limited.map_err(|error| error.to_string());
-    u8::from(limited.and_then(|()| call::catch_panic(|| deliver(provider, env))).is_err())
+    u8::from(limited.and_then(|()| call::catch_panic(|| deliver(session, env))).is_err())
 }
 
-fn deliver(provider: Provider, env: impl FnOnce() -> Env) -> Result<(), String> {
+fn deliver(session: &str, env: impl FnOnce() -> Env) -> Result<(), String> {
+    let session = SessionId::parse(session).map_err(|why| why.to_string())?;
     let env = env();
-    let Some(session) = env.var(vars::FAIRWAY_SESSION_ID).and_then(|id| SessionId::parse(id).ok()) else {
+    let Some(project) =
+        call::discover_project(&env, None, [None, None]).map_err(|error| call::message_with_hint(&error.into()))?
+    else {
         return Ok(());
     };
-    let Some(project) = call::find_project(provider, None, &env, None)? else { return Ok(()) };
     let app = call::build_app(env, project).map_err(|error| call::message_with_hint(&error))?;
     prompt::deliver(&app, &session).map(drop).map_err(|error| call::message_with_hint(&error))
 }

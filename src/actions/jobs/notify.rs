@@ -17,9 +17,10 @@ use super::{
     output_decoder::Decoder,
 };
 use crate::{
-    actions::{App, core::errors, mail::send},
+    actions::{App, core::errors, mail::send, sessions::prompt},
     domain::{
         PersonName, ansi,
+        id::RoutingKey,
         job::{Job, JobId, JobResult, JobStatus},
         job_output::PendingNotification,
         message::{Priority, Recipient},
@@ -109,7 +110,9 @@ fn send_for_job(app: &App, output: &OutputStore, id: &JobId, pending: &[PendingN
                         )?;
                     }
                     Ok(notifications.acknowledged)
-                })?
+                })
+                // The supervisor must not wait for a terminal.
+                .inspect(|_| prompt::start_delivery(app, job.session.as_ref().and_then(RoutingKey::session_id)))?
             }
         }
         _ => pending.iter().map(|item| item.seq).collect(),

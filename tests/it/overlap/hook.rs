@@ -1,7 +1,8 @@
 //! The hook after a tool call looks at its own lane, and a new overlap is told once.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, time::Duration};
 
+use fairway::os::poll_until::poll_until;
 use serde_json::{Value, json};
 
 use super::{lines, tree, with_lanes, write};
@@ -66,6 +67,27 @@ fn new_overlap_is_told_once_to_both_sessions() {
     assert_eq!(found.lines().count(), 2, "{found}");
 }
 
+/// The agent of the other lane is idle in its terminal, and would have no next call.
+#[test]
+fn new_overlap_is_typed_into_an_idle_terminal() {
+    let world = with_lanes(&["f"], &["api", "web"]);
+    world.real_time();
+    let got = world.dir().join("got");
+    let script = format!("while IFS= read -r line; do echo \"$line\" >>'{}'; done", got.display());
+    let launch = ["session", "launch", "--role", "dev", "--name", "s-api", "--lane", "api", "--", "sh", "-c", &script];
+    world.run(launch).exits(0);
+    world.run(["session", "heartbeat", "s-api", "--activity", "idle"]).exits(0);
+    world.run(["session", "upsert", "--id", "s-web", "--role", "dev", "--lane", "web"]).exits(0);
+    write(&world, "api", "f", &lines(&[(5, "api")]));
+    world.run(["overlap"]).exits(0);
+    write(&world, "web", "f", &lines(&[(5, "web")]));
+    after(&world, "web", "Edit");
+    let typed = || fs::read_to_string(&got).ok().filter(|text| text.contains("Lane web changes the same places"));
+    let found = poll_until(Duration::from_secs(20), Duration::from_millis(10), typed);
+    assert!(found.is_some(), "{:?}", world.run(["outbox"]));
+    world.run(["session", "stop", "s-api"]).exits(0);
+}
+
 /// Puts a git first in PATH that writes the subcommand of each call into the file that this returns.
 fn with_counted_git(world: &mut TestProject) -> PathBuf {
     let (calls, bin) = (world.dir().join("calls"), world.dir().join("bin"));
@@ -81,7 +103,7 @@ fn with_counted_git(world: &mut TestProject) -> PathBuf {
     fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
     for file in [bin.join("git"), world.root().join(".git/config")] {
         // A file that was written just now is not relied on.
-        let old = fs::metadata(&file).unwrap().modified().unwrap() - std::time::Duration::from_secs(60);
+        let old = fs::metadata(&file).unwrap().modified().unwrap() - Duration::from_secs(60);
         fs::File::options().append(true).open(file).unwrap().set_modified(old).unwrap();
     }
     world.set("PATH", format!("{}:{path}", bin.display()));

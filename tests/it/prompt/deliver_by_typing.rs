@@ -279,3 +279,15 @@ fn session_start_does_not_confirm_a_prompt() {
     says("UserPromptSubmit", serde_json::json!({ "prompt": "hello" }));
     assert_eq!(status(world, 1), "acknowledged");
 }
+
+/// Nothing else happens in the project meanwhile: the supervisor of the job has it typed.
+#[test]
+fn match_of_a_watcher_is_typed_into_an_idle_terminal() {
+    let typist = Typist::new();
+    let job = ["exec", "spawn", "--notify", "s1", "--watch", "hit=needle", "--", "echo", "a needle"];
+    typist.0.run(job).exits(0);
+    let got = || typist.got().contains("a needle").then_some(());
+    poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(10), got)
+        .unwrap_or_else(|| panic!("never typed: {:?} {:?}", typist.got(), typist.0.run(["outbox"])));
+    typist.0.kill_jobs();
+}

@@ -1,6 +1,9 @@
 //! The fallback delivery channel: messages are typed into a session's terminal when no other channel delivers them.
 
-use std::time::Duration;
+use std::{
+    ffi::{OsStr, OsString},
+    time::Duration,
+};
 
 use anyhow::Result;
 
@@ -33,7 +36,8 @@ use crate::{
         session::{Activity, Session, SessionStatus},
         text_limits::MAX_BODY_BYTES,
     },
-    env::Timestamp,
+    env::{Timestamp, vars},
+    os::executable,
     store::{
         ReadTx, WriteTx, messages, overview,
         session_reports::{self, SessionReports},
@@ -175,6 +179,27 @@ pub fn deliver_mailed(app: &App) -> Vec<String> {
     others
         .filter_map(|session| try_deliver(app, session).or_else(|| mail_waits(app, session).unwrap_or_default()))
         .collect()
+}
+
+/// The word in place of the provider: `fairway hook deliver SESSION`.
+pub const DELIVER: &str = "deliver";
+
+/// Like [`deliver_mailed`], in processes of their own, for a caller that must not wait for a terminal, and for `also`, where
+/// prompts wait for it. What a process that cannot start would have delivered stays queued.
+pub fn start_delivery(app: &App, also: Option<SessionId>) {
+    let mut sessions = app.mailed.take();
+    sessions.retain(|session| app.actor.session.as_ref() != Some(session));
+    sessions.extend(also);
+    for session in sessions {
+        let waits = app.read(|tx| Ok(!messages::open_for(tx, &Recipient::Session(session.clone()))?.is_empty()));
+        if waits.unwrap_or(false) {
+            let args = ["hook", DELIVER, session.as_str()].map(OsString::from);
+            let mut env = app.env.vars().clone();
+            vars::SESSION_IDENTITY.iter().for_each(|name| drop(env.remove(OsStr::new(name))));
+            env.insert(vars::FAIRWAY_ROOT.into(), app.project.root.clone().into());
+            let _ = executable::spawn_self(&args, &env, None);
+        }
+    }
 }
 
 /// A note that says why the newest message to a session waits.

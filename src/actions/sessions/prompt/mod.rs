@@ -13,7 +13,9 @@ mod wait_receipt;
 pub use crate::actions::core::message_state::{confirm_typed, expire_for_session};
 pub use audience::{Audience, NewText, TextRecipient, recipients_of, send_text};
 pub(in crate::actions) use deliver_by_typing::deliver_when_idle;
-pub use deliver_by_typing::{deliver, deliver_mailed, deliver_sent, try_deliver, type_pending, type_queued};
+pub use deliver_by_typing::{
+    DELIVER, deliver, deliver_mailed, deliver_sent, start_delivery, try_deliver, type_pending, type_queued,
+};
 pub use deliver_inline::{DeliveryBatch, confirm_delivered, take_deliverable};
 pub(in crate::actions::sessions) use send::DEFAULT_SOURCE;
 pub use send::{NewPrompt, as_delivered, declined_view, send};
