@@ -160,6 +160,19 @@ fn killed_supervisor_is_a_dead_session_whose_agent_ends() {
     scene.run(["session", "stop", &id]).exits(0);
 }
 
+/// As in a terminal: the agent may not have stored it before it died.
+#[test]
+fn conversation_that_the_agent_has_lost_is_a_new_one_after_a_relaunch() {
+    let scene = Scene::unproven("forgetful", "");
+    scene.begin();
+    scene.kill("s");
+    scene.run(["session", "reconcile"]).exits(0);
+    let next = scene.json(["session", "relaunch", "s"]);
+    let notes = next["notes"].to_string();
+    assert!(notes.contains("a new conversation begins") && notes.contains("No previous sessions found"), "{notes}");
+    scene.run(["session", "stop", next["id"].as_str().unwrap()]).exits(0);
+}
+
 #[test]
 fn idle_session_takes_no_time_of_the_processor() {
     let scene = Scene::launched();

@@ -93,7 +93,7 @@ pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<
     let is_resumed = matches!(&first.purpose, Purpose::Relaunch(Relaunch { conversation: Some(_), .. }));
     match start::launch(app, first, request.watch) {
         // The provider may not have stored the conversation before the session died.
-        Err(error) if is_resumed && matches!(error.downcast_ref(), Some(AdapterError::ProgramEnded { .. })) => {
+        Err(error) if is_resumed && is_not_started(&error) => {
             let mut fresh = plan(app, &of, &chain, dead, &RelaunchRequest { resumes: false, ..request.clone() })?;
             fresh.notes.push(format!("a new conversation begins, because the old one was not resumed: {error:#}"));
             start::launch(app, fresh, request.watch)
@@ -194,6 +194,11 @@ fn check_own_parts(app: &App, of: &Session, request: &RelaunchRequest) -> Result
         return Err(Refusal::RelaunchNeeds { session: of.id.clone(), command, env }.into());
     }
     Ok(())
+}
+
+/// Whether the program, or by the protocol its backend, failed at its start.
+fn is_not_started(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(AdapterError::ProgramEnded { .. } | AdapterError::Failed { .. }))
 }
 
 fn is_worktree_gone(error: &anyhow::Error) -> bool {
