@@ -372,6 +372,13 @@ CREATE TABLE pull_requests (
 
 CREATE UNIQUE INDEX pull_requests_open ON pull_requests (lane) WHERE ended_at IS NULL;
 
+CREATE TABLE raised_budgets (
+    kind    TEXT NOT NULL CHECK (kind IN ('task', 'session', 'day')),
+    subject TEXT NOT NULL,
+    cap     TEXT NOT NULL,
+    PRIMARY KEY (kind, subject)
+) STRICT;
+
 CREATE TABLE removed_tasks (
     id          TEXT    NOT NULL PRIMARY KEY,
     removed_at  INTEGER NOT NULL
@@ -572,6 +579,8 @@ CREATE INDEX usage_turns_at ON usage_turns (at);
 
 CREATE INDEX usage_turns_session ON usage_turns (session_id, at);
 
+CREATE INDEX usage_turns_task ON usage_turns (task_id, at);
+
 PRAGMA application_id = 1178683730;
-PRAGMA user_version = 23;
+PRAGMA user_version = 24;
 COMMIT;

@@ -30,7 +30,6 @@ const HABITS: &[Habit] = &[
     ("", "branch", "list the lanes with their branches", "fairway lane list"),
     ("", "broadcast", "send text to every session", "fairway send --all TEXT"),
     ("", "browse", "open the board in the browser", "fairway serve --open"),
-    ("", "budget", "report tokens and cost", "fairway usage"),
     ("", "build", "start a background job", "fairway exec spawn -- COMMAND"),
     ("", "cancel", "cancel a task", "fairway task cancel TASK --reason TEXT"),
     ("", "capture-pane", "look at a session's screen", "fairway session peek SESSION"),

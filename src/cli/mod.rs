@@ -6,6 +6,7 @@ mod age;
 mod answer;
 mod approvals;
 mod backup;
+mod budget;
 mod checkpoint;
 mod claim;
 mod complete;

@@ -4,11 +4,11 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::{
-    adapter, answer, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo,
-    device, doctor, events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook,
-    host, inbox, init, land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, pr, prime, prompt,
-    provider, ready, release, restore, review, sandbox, search, send, serve, session, setup, sidecar, skill, start,
-    status, store, task, top, trust, usage, work,
+    adapter, answer, approvals, backup, budget, checkpoint, claim, complete, completions, config, context::Context,
+    demo, device, doctor, events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help,
+    hook, host, inbox, init, land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, pr, prime,
+    prompt, provider, ready, release, restore, review, sandbox, search, send, serve, session, setup, sidecar, skill,
+    start, status, store, task, top, trust, usage, work,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -95,6 +95,7 @@ pub(super) enum Verb {
     Guide(guide::Args),
     Skill(skill::Args),
     Usage(usage::Args),
+    Budget(budget::Args),
     #[command(subcommand, visible_alias = "backend")]
     Adapter(adapter::Verb),
     #[command(subcommand)]
@@ -166,6 +167,7 @@ impl Verb {
             Self::Guide(args) => args.run(ctx),
             Self::Skill(args) => args.run(ctx),
             Self::Usage(args) => args.run(ctx),
+            Self::Budget(args) => args.run(ctx),
             Self::Adapter(verb) => verb.run(ctx),
             Self::Provider(verb) => verb.run(ctx),
             Self::Trust(args) => args.run(ctx),

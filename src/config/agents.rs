@@ -6,7 +6,11 @@ use super::{
     section::{Form, section},
     values::{NonBlank, impl_word, reader},
 };
-use crate::domain::{Role, string_enum::string_enum};
+use crate::domain::{
+    Role,
+    budget::{Amount, BudgetKind},
+    string_enum::string_enum,
+};
 section! {
     /// The settings of hooks.
     #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +72,34 @@ section! {
         /// A structured session whose agent is not in the mode in which it asks: show (it runs, and is shown as not guarded) or
         /// refuse.
         pub unguarded: Unguarded = "show",
+    }
+}
+
+section! {
+    /// The settings of budgets, each a cap in tokens or in US dollars that agents report.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct BudgetSettings {
+        /// The cap of a task, in tokens or in US dollars that agents report: its session is paused at the end of its turn.
+        #[sample("5 USD")]
+        pub task: Option<Amount> as Cap,
+        /// The cap of a session.
+        #[sample("2M tokens")]
+        pub session: Option<Amount> as Cap,
+        /// The cap of a day (UTC), over all sessions.
+        #[sample("50 USD")]
+        pub day: Option<Amount> as Cap,
+    }
+}
+
+reader!(Cap(String) -> Option<Amount>; |text: &String| Amount::parse(text).map(Some); None);
+
+impl BudgetSettings {
+    pub const fn cap(&self, kind: BudgetKind) -> Option<Amount> {
+        match kind {
+            BudgetKind::Task => self.task,
+            BudgetKind::Session => self.session,
+            BudgetKind::Day => self.day,
+        }
     }
 }
 

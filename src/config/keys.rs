@@ -4,11 +4,11 @@
 use std::fmt::Write;
 
 use super::{
-    AcpProfile, AgentSettings, ApprovalSettings, Backend, CheckSettings, ClaimSettings, ConsequenceRule,
-    ContextSettings, ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaneSettings,
-    NotifySettings, OneSink, OverlapSettings, ProgramSettings, ProjectSettings, ProviderProfile, ProviderSettings,
-    ReviewRoute, ReviewSettings, RoleSettings, SandboxSettings, SessionSettings, SetupSettings, StoreSettings,
-    TaskSettings,
+    AcpProfile, AgentSettings, ApprovalSettings, Backend, BudgetSettings, CheckSettings, ClaimSettings,
+    ConsequenceRule, ContextSettings, ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings,
+    LaneSettings, NotifySettings, OneSink, OverlapSettings, ProgramSettings, ProjectSettings, ProviderProfile,
+    ProviderSettings, ReviewRoute, ReviewSettings, RoleSettings, SandboxSettings, SessionSettings, SetupSettings,
+    StoreSettings, TaskSettings,
     guard::{RawRole, RawRule, RawSection},
     section::{Key, Section},
     sections::{DoneGates, MergeGates},
@@ -28,6 +28,7 @@ const SECTIONS: &[(&str, &[Key])] = &[
     ("hooks", HookSettings::KEYS),
     ("approvals", ApprovalSettings::KEYS),
     ("agents", AgentSettings::KEYS),
+    ("budgets", BudgetSettings::KEYS),
     ("context", ContextSettings::KEYS),
     ("identity", IdentitySettings::KEYS),
     ("guard", RawSection::KEYS),

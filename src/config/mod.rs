@@ -28,7 +28,7 @@ mod trust_record;
 mod values;
 
 pub use agent_proof::{AgentProof, AgentSetup, newest_proof, refute_proofs};
-pub use agents::{AgentSettings, ContextSettings, HookSettings, IdentitySettings, Unguarded};
+pub use agents::{AgentSettings, BudgetSettings, ContextSettings, HookSettings, IdentitySettings, Unguarded};
 pub use error::ConfigError;
 pub use forge::ForgeSettings;
 pub use in_force::{check_text, load_in_force};

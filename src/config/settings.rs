@@ -5,10 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use toml::Table;
 
 use super::{
-    AgentSettings, ApprovalSettings, Backend, CheckSettings, ClaimSettings, ConfigError, ContextSettings,
-    ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaneSettings, Layers, NotifySettings,
-    OverlapSettings, Project, ProjectSettings, ProviderSettings, ReviewRoute, ReviewSettings, RoleSettings,
-    SandboxSettings, SessionSettings, StoreSettings, TaskSettings,
+    AgentSettings, ApprovalSettings, Backend, BudgetSettings, CheckSettings, ClaimSettings, ConfigError,
+    ContextSettings, ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaneSettings, Layers,
+    NotifySettings, OverlapSettings, Project, ProjectSettings, ProviderSettings, ReviewRoute, ReviewSettings,
+    RoleSettings, SandboxSettings, SessionSettings, StoreSettings, TaskSettings,
     guard::GuardRules,
     section::{Section, Wrong, section},
     sections::GateSettings,
@@ -56,6 +56,7 @@ section! {
         pub providers: BTreeMap<String, ProviderSettings>,
         /// All agents.
         pub agents: AgentSettings,
+        pub budgets: BudgetSettings,
         /// By name.
         pub backends: BTreeMap<String, Backend>,
         /// In the order of the file.

@@ -73,6 +73,7 @@ string_enum! {
         GuardDenied => "guard.denied",
         GuardBypassed => "guard.bypassed",
         UsageReported => "usage.reported",
+        BudgetRaised => "budget.raised",
         CredentialExpiring => "credential.expiring",
         ExecQueued => "exec.queued",
         ExecStarted => "exec.started",

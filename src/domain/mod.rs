@@ -8,6 +8,7 @@ pub mod answer_token;
 pub mod approval;
 pub mod blocker;
 pub mod branch_name;
+pub mod budget;
 pub mod bytes;
 pub mod checkpoint;
 pub mod claim;

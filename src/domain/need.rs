@@ -17,6 +17,8 @@ string_enum! {
         Unfinished => "unfinished",
         /// The turn of a session has shown nothing for long.
         Silent => "silent",
+        /// A budget is nearly or completely used, or cannot hold.
+        Budget => "budget",
         /// Every session with a task in progress is parked.
         Parked => "parked",
         /// A submitted task waits for its end, or is unclaimed after a review sent it back.

@@ -2,7 +2,7 @@
 
 pub use super::status::SessionStatus;
 use super::{
-    LaneName, Refusal, Role, RunId, SessionId, TaskId,
+    LaneName, Refusal, Role, RunId, SessionId, TaskId, budget,
     ended_by::{self, EndedBy, STOP_SOURCE},
     id::Label,
     sandbox::SandboxClass,
@@ -37,6 +37,9 @@ pub const PROTOCOL_SOURCE: &str = "protocol";
 pub const SHELL_PROVIDER: &str = "shell";
 /// The backend whose sessions speak the Agent Client Protocol.
 pub const STRUCTURED_BACKEND: &str = "acp";
+
+/// The end of a parking that no time ends: the end of the year 9999.
+pub const NO_END: Timestamp = Timestamp::from_millis(253_402_300_799_999);
 
 /// Why a usage limit has parked a session.
 pub fn usage_limit_of(provider: &Label) -> String {
@@ -110,7 +113,7 @@ pub struct Session {
     pub sandbox: Option<SandboxClass>,
     /// Until when it is parked.
     pub parked_until: Option<Timestamp>,
-    /// Why it is parked: `usage limit of NAME`.
+    /// Why it is parked: `usage limit of NAME`, or `budget of SUBJECT`, which is a pause.
     pub parked_why: Option<String>,
     /// The version of the row, which grows with every change. An update from an older version fails.
     pub version: i64,
@@ -339,17 +342,35 @@ impl Session {
         self.parked_until.is_some_and(|until| now < until)
     }
 
-    /// Until when and why it is parked, such as `parked until 17:00 (usage limit of NAME)`; `None` for one that never was. The
-    /// time is that of this machine, with its date on another day.
-    pub fn parking(&self, now: Timestamp) -> Option<String> {
-        self.parking_end(now).map(|end| format!("parked until {end}"))
+    /// Whether a budget has parked the session: no turn ends that, and its tools are denied.
+    pub fn is_paused(&self, now: Timestamp) -> bool {
+        self.is_parked(now) && self.parked_why.as_deref().is_some_and(budget::is_pause)
     }
 
-    /// Until when and why it is parked, such as `17:00 (usage limit of NAME)`.
+    /// When its parking ends by itself.
+    pub fn parking_ends_at(&self) -> Option<Timestamp> {
+        self.parked_until.filter(|until| *until != NO_END)
+    }
+
+    /// Until when and why it is parked, such as `parked until 17:00 (usage limit of NAME)` or `paused (budget of T-1)`; `None`
+    /// for one that never was. The time is that of this machine, with its date on another day.
+    pub fn parking(&self, now: Timestamp) -> Option<String> {
+        let word = if self.is_paused(now) { "paused" } else { "parked" };
+        match self.parking_ends_at() {
+            Some(_) => self.parking_end(now).map(|end| format!("{word} until {end}")),
+            None => self.parked_until.map(|_| format!("{word}{}", self.parking_reason())),
+        }
+    }
+
+    /// What ends its parking and why it is parked, such as `17:00 (usage limit of NAME)` or `a person (budget of T-1)`.
     pub fn parking_end(&self, now: Timestamp) -> Option<String> {
-        let until = self.parked_until?.local_minute_or_day(now);
-        let why = self.parked_why.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
-        Some(format!("{until}{why}"))
+        self.parked_until?;
+        let until = self.parking_ends_at().map(|until| until.local_minute_or_day(now));
+        Some(format!("{}{}", until.as_deref().unwrap_or("a person"), self.parking_reason()))
+    }
+
+    fn parking_reason(&self) -> String {
+        self.parked_why.as_deref().map(|why| format!(" ({why})")).unwrap_or_default()
     }
 
     /// The provider whose usage limit has parked the session until a time to come.
@@ -400,9 +421,9 @@ impl Session {
             activity_source: Some(source.to_owned()),
             activity_at: self.activity_at.filter(|_| is_same).or(Some(now)),
             questions: self.questions + i64::from(is_asked_anew),
-            // A turn that begins ends the parking.
-            parked_until: self.parked_until.filter(|_| activity != Activity::Busy),
-            parked_why: self.parked_why.clone().filter(|_| activity != Activity::Busy),
+            // A turn that begins ends the parking, but no pause.
+            parked_until: self.parked_until.filter(|_| activity != Activity::Busy || self.is_paused(now)),
+            parked_why: self.parked_why.clone().filter(|_| activity != Activity::Busy || self.is_paused(now)),
             ..self.clone()
         }
     }

@@ -29,7 +29,7 @@ impl Schema {
 /// The store: "FAIR".
 pub(super) const STATE: Schema = Schema {
     application_id: 1_178_683_730,
-    newest: 23,
+    newest: 24,
     synchronous: "FULL",
     migrations: MIGRATIONS,
     whole: Some(include_str!("../../migrations/newest.sql")),
@@ -69,6 +69,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V21__pull_requests", include_str!("../../migrations/V21__pull_requests.sql")),
     ("V22__last_message", include_str!("../../migrations/V22__last_message.sql")),
     ("V23__parked_sessions", include_str!("../../migrations/V23__parked_sessions.sql")),
+    ("V24__budgets", include_str!("../../migrations/V24__budgets.sql")),
 ];
 const OUTPUT_MIGRATIONS: &[(&str, &str)] =
     &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];

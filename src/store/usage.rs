@@ -5,6 +5,7 @@ use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
         SessionId,
+        budget::{Amount, BudgetKind, Used},
         session::Session,
         usage::{ToolUse, Usage, UsageBy},
     },
@@ -176,6 +177,56 @@ pub fn known_costs(
             turns_without_cost: row.get(3)?,
         })
     })
+}
+
+macro_rules! used {
+    ($key:literal, $which:literal) => {
+        concat!(
+            "SELECT ",
+            $key,
+            ", CAST(coalesce(sum(input_tokens + output_tokens + cache_read_tokens + cache_creation_tokens), 0) AS BIGINT), \
+             CAST(coalesce(sum(CAST(round(cost_usd * 1000000000) AS BIGINT)), 0) AS BIGINT), count(*), \
+             count(*) - count(cost_usd) FROM usage_turns INDEXED BY ",
+            $which
+        )
+    };
+}
+const USED_BY_TASKS: &str = used!(
+    "task_id",
+    "usage_turns_task WHERE task_id IN (SELECT id FROM tasks WHERE closed_at IS NULL) AND at >= $1 GROUP BY task_id"
+);
+const USED_BY_SESSIONS: &str = used!(
+    "session_id",
+    "usage_turns_session WHERE session_id IN (SELECT id FROM agent_sessions INDEXED BY agent_sessions_live \
+     WHERE ended_at IS NULL) AND at >= $1 GROUP BY session_id"
+);
+const USED_BY_ALL: &str = used!("CAST(NULL AS TEXT)", "usage_turns_at WHERE at >= $1");
+const RAISED: &str = "SELECT cap FROM raised_budgets WHERE kind = $1 AND subject = $2";
+const RAISE: &str = "INSERT INTO raised_budgets (kind, subject, cap) VALUES ($1, $2, $3) \
+     ON CONFLICT (kind, subject) DO UPDATE SET cap = excluded.cap";
+
+/// What was used since `since`: by each open task, by each live session, or by all, whose key is `None`.
+pub fn used(tx: &ReadTx<'_>, kind: BudgetKind, since: Timestamp) -> Result<Vec<(Option<String>, Used)>, StoreError> {
+    let query = match kind {
+        BudgetKind::Task => USED_BY_TASKS,
+        BudgetKind::Session => USED_BY_SESSIONS,
+        BudgetKind::Day => USED_BY_ALL,
+    };
+    sql::rows(tx.conn(), query, &[&since], |row| {
+        let used =
+            Used { tokens: row.get(1)?, nano_usd: row.get(2)?, turns: row.get(3)?, turns_without_cost: row.get(4)? };
+        Ok((row.get(0)?, used))
+    })
+}
+
+/// The cap that a person has given a subject in place of the configured one.
+pub fn raised_cap(tx: &ReadTx<'_>, kind: BudgetKind, subject: &str) -> Result<Option<Amount>, StoreError> {
+    let cap: Option<String> = sql::first(tx.conn(), RAISED, &[&kind.as_str(), &subject], |row| row.get(0))?;
+    Ok(cap.and_then(|cap| Amount::parse(&cap).ok()))
+}
+
+pub fn raise_cap(tx: &WriteTx<'_>, kind: BudgetKind, subject: &str, cap: Amount) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), RAISE, &[&kind.as_str(), &subject, &cap.to_string()]).map(drop)
 }
 
 /// The sums of the turns since `since`, of one session or of all, in the groups that `by` names. A group of a day has as its key

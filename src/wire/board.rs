@@ -73,7 +73,7 @@ impl NeedView {
     pub fn shape(&self) -> char {
         match self.kind {
             "dead" | "orphan" | "stale" | "host_silent" | "landing" | "base_diverged" | "take_back" | "job" => '✗',
-            "question" | "unfinished" | "silent" | "parked" | "review" | "handoff" => '?',
+            "question" | "unfinished" | "silent" | "budget" | "parked" | "review" | "handoff" => '?',
             _ => '!',
         }
     }

@@ -11,7 +11,7 @@ use crate::{
         ended_turn::{EndedTurn, TurnEnd},
         other_host::OtherHost,
         sandbox::SandboxClass,
-        session::Session,
+        session::{NO_END, Session},
         session_facts::{AliveSource, Aliveness, Doing, HeldTask, NextCommand, Seen, SessionOverview},
         task::TaskStatus,
     },
@@ -217,9 +217,9 @@ pub struct AliveView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ParkedView {
-    /// When it ends.
+    /// When it ends; null when no time ends it.
     #[cfg_attr(test, schemars(extend("format" = "date-time")))]
-    pub until: String,
+    pub until: Option<String>,
     /// The reason.
     pub why: Option<String>,
 }
@@ -437,7 +437,11 @@ impl From<&SessionOverview> for SessionOverviewView {
                 .parking
                 .as_ref()
                 .and(overview.session.parked_until)
-                .map(|until| ParkedView { until: until.to_string(), why: overview.session.parked_why.clone() }),
+                .map(|until| Some(until).filter(|until| *until != NO_END))
+                .map(|until| ParkedView {
+                    until: until.map(|until| until.to_string()),
+                    why: overview.session.parked_why.clone(),
+                }),
             silence: overview.silence.clone(),
             unguarded: overview.unguarded.clone(),
             other_host: other_host(&overview.session),

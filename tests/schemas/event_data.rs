@@ -9,6 +9,7 @@ use crate::{
     domain::{
         EventKind,
         approval::ApprovalStatus,
+        budget::BudgetKind,
         checkpoint::{CheckpointOrigin, CheckpointState},
         evidence::EvidenceResult,
         job::{JobStatus, RecoveryPolicy},
@@ -425,8 +426,8 @@ event_data! {
 
     /// A session is parked.
     SessionParked {
-        /// When the parking ends.
-        parked_until: String,
+        /// When the parking ends; null when no time ends it.
+        parked_until: Option<String>,
         /// Why.
         why: String,
     }
@@ -739,6 +740,18 @@ event_data! {
         entry: Option<String>,
     }
 
+    /// A person raised a budget.
+    BudgetRaised {
+        /// Its subject.
+        budget: BudgetKind,
+        /// The id of the task or session, or the date.
+        of: String,
+        /// The new cap.
+        cap: String,
+        /// Why.
+        reason: String,
+    }
+
     /// A session reported its usage.
     UsageReported {
         /// The number of new turns.
@@ -997,6 +1010,7 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
         Kind::GuardDenied => generator.subschema_for::<GuardDenied>(),
         Kind::GuardBypassed => generator.subschema_for::<GuardBypassed>(),
         Kind::SandboxHostRefused => generator.subschema_for::<SandboxHostRefused>(),
+        Kind::BudgetRaised => generator.subschema_for::<BudgetRaised>(),
         Kind::UsageReported => generator.subschema_for::<UsageReported>(),
         Kind::CredentialExpiring => generator.subschema_for::<CredentialExpiring>(),
         Kind::ExecQueued => generator.subschema_for::<ExecQueued>(),

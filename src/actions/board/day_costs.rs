@@ -1,11 +1,9 @@
 //! The known costs of today, kept up to date by the sessions that reported.
 
-use std::time::Duration;
-
 use anyhow::Result;
 
 use crate::{
-    domain::SessionId,
+    domain::{SessionId, budget::DAY},
     env::Timestamp,
     store::{
         ReadTx,
@@ -13,8 +11,6 @@ use crate::{
     },
     wire::CostView,
 };
-
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The costs of the day, by session and lane.
 #[derive(Debug, Clone, Default)]

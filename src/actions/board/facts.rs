@@ -29,6 +29,7 @@ use crate::{
         },
         queue::gates,
         sessions::{
+            budget,
             liveness::silence,
             report::{shown_idle, turn_end},
         },
@@ -37,6 +38,7 @@ use crate::{
         EventKind, LaneName, PersonName, SessionId, TaskId,
         approval::{Approval, Offers},
         blocker::Blocker,
+        budget::Budget,
         checkpoint::CheckpointState,
         handoff::Handoff,
         job::Job,
@@ -145,6 +147,8 @@ pub(super) struct Facts {
     /// Closed network hosts that programs in a sandbox asked for. Read only while a session has a sandbox.
     pub refused_hosts: Vec<RefusedHostRow>,
     pub shared_base: SharedBase,
+    /// The budgets that are nearly or completely used, or cannot hold.
+    pub budgets: Vec<Budget>,
     pub costs: DayCosts,
     /// The leftover processes of dead sessions.
     pub processes: RefCell<RunProcesses>,
@@ -207,6 +211,7 @@ impl Facts {
         self.read_refused_hosts(tx, &changed)?;
         self.pulls = pull_requests::newest(tx)?;
         self.shared_base = shared_base::find(app, tx, bases)?;
+        self.budgets = budget::used_up(app, tx, now)?;
         if news.everything || news.lanes || !news.tasks.is_empty() {
             self.sent_back = sent_back::find(tx, &self.held, &self.lanes)?;
             self.refused = overview::refused_unclaimed(tx)?;

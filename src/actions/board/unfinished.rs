@@ -8,6 +8,7 @@ use crate::{
     actions::App,
     domain::{
         blocker::Blocker,
+        budget::{Budget, BudgetKind, BudgetState},
         ended_turn::{EndedTurn, TurnEnd},
         need::NeedKind,
         plural,
@@ -52,18 +53,48 @@ pub(super) fn silent_turns(app: &App, facts: &Facts) -> Vec<Need> {
     silent.map(item).collect()
 }
 
+/// One item for each budget that is nearly or completely used, or cannot hold.
+pub(super) fn budgets(facts: &Facts) -> Vec<Need> {
+    let item = |budget: &Budget| {
+        let key = format!("{}:{}", budget.kind, budget.of);
+        let held = facts.held.iter().find(|held| budget.kind == BudgetKind::Task && held.task.as_str() == budget.of);
+        let session = facts.sessions.iter().find(|one| match held {
+            Some(held) => held.session.as_ref() == Some(&one.session.id),
+            None => budget.kind == BudgetKind::Session && one.session.id.as_str() == budget.of,
+        });
+        let paused =
+            session.filter(|one| one.session.is_paused(facts.now)).map(|one| format!("{} is paused: ", one.session.id));
+        let line = format!("{}{}", paused.unwrap_or_default(), budget.sentence());
+        let need = Need::new(NeedKind::Budget, &key, None, line, "the usage that sessions report".to_owned());
+        let need = session.into_iter().fold(need, |need, one| need.session(one));
+        let need = held.into_iter().fold(need, |need, held| need.task(&held.task));
+        let need = need.then("raise it", budget.raise());
+        match (held, session) {
+            (Some(held), Some(one)) if budget.state() == BudgetState::Spent => need
+                .then("hand it over", format!("fairway handoff create {} --to-role ROLE --summary TEXT", held.task))
+                .then("stop it", format!("fairway session stop {}", one.session.id)),
+            _ => need.then("see what is used", "fairway budget".to_owned()),
+        }
+    };
+    facts.budgets.iter().map(item).collect()
+}
+
 /// One item when every session with a task in progress is parked.
 pub(super) fn all_parked(facts: &Facts) -> Option<Need> {
     let has_work =
         |one: &&SessionOverview| may_work(one) && one.holds.iter().any(|held| held.status == TaskStatus::InProgress);
     let at_work: Vec<&SessionOverview> = facts.sessions.iter().filter(has_work).collect();
     let first = at_work.iter().min_by_key(|one| one.session.parked_until)?;
-    if at_work.iter().any(|one| one.parking.is_none()) {
+    // A budget has an item of its own.
+    if at_work.iter().any(|one| one.parking.is_none()) || first.session.is_paused(facts.now) {
         return None;
     }
-    let (id, until) = (&first.session.id, first.session.parking_end(facts.now)?);
+    let (id, end) = (&first.session.id, first.session.parking_end(facts.now)?);
     let (sessions, are) = (plural::count(at_work.len(), "session"), plural::form(at_work.len(), "is", "are"));
-    let line = format!("no agent works until {until}: {sessions} {are} parked");
+    let line = match first.session.parking_ends_at() {
+        Some(_) => format!("no agent works until {end}: {sessions} {are} parked"),
+        None => format!("no agent works: {sessions} {are} parked and wait for {end}"),
+    };
     let need = Need::new(NeedKind::Parked, "all", first.session.activity_at, line, format!("the parking of {id}"));
     Some(need.then("end the parking", format!("fairway session unpark {id}")))
 }

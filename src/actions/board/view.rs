@@ -30,6 +30,7 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
     needs_you.extend(session_needs::lost_claimants(facts));
     needs_you.extend(unfinished::items(app, facts));
     needs_you.extend(unfinished::silent_turns(app, facts));
+    needs_you.extend(unfinished::budgets(facts));
     needs_you.extend(unfinished::all_parked(facts));
     needs_you.extend(unread_decisions::items(facts));
     needs_you.extend(landing::items(facts));

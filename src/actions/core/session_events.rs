@@ -82,7 +82,7 @@ fn carry_out(tx: &WriteTx<'_>, before: &Session, after: &Session, effect: Sessio
             .lane(after.lane.as_ref())
             .with("changed", EventValue::from(fields.into_iter().map(str::to_owned).collect::<Vec<_>>())),
         SessionEffect::RecordParked => about(EventKind::SessionParked)
-            .with("parked_until", after.parked_until.map(|until| until.to_string()))
+            .with("parked_until", after.parking_ends_at().map(|until| until.to_string()))
             .with("why", after.parked_why.as_deref()),
         SessionEffect::RecordUnparked => about(EventKind::SessionUnparked),
         SessionEffect::RecordEnd => {

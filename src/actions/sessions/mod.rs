@@ -5,6 +5,7 @@ pub mod actor;
 mod adapter_endpoint;
 pub mod answer;
 pub(crate) mod attendance;
+pub mod budget;
 pub mod claim;
 pub mod control;
 mod give_up;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 use anyhow::Result;
 use serde_json::Value;
 
-use super::prompt;
+use super::{budget, prompt};
 use crate::{
     actions::{
         Answer, App,
@@ -54,12 +54,15 @@ pub fn park(app: &App, id: &SessionId, until: Timestamp, why: Option<&str>) -> R
 /// Ends the parking of a session, and delivers what waits for it.
 ///
 /// # Errors
-/// `not_found`.
+/// `not_found`; `budget_spent` for one that a budget has paused.
 pub fn unpark(app: &App, id: &SessionId) -> Result<Answer> {
     let answer = app.mutate(|tx| {
         let session = lookup::session(tx, id)?;
         if !session.is_parked(tx.now()) {
             return Answer::new(&SessionView::from(&session), id, format!("unchanged: {id} is not parked"));
+        }
+        if session.is_paused(tx.now()) {
+            budget::check_unpark(app, tx, &session)?;
         }
         let after = session_events::apply(tx, &session, &SessionEvent::Unparked)?;
         Answer::new(&SessionView::from(&after), id, format!("{id} is parked no more"))

@@ -33,7 +33,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Work", &["guide", "task", "lane", "ready", "claim", "release", "done", "note", "checkpoint", "exec"]),
     ("Review", &["evidence", "review", "handoff", "merge-ready", "land"]),
     ("Talk", &["send", "prompt", "answer", "inbox"]),
-    ("Watch", &["status", "top", "overlap", "approvals", "events", "search", "explain", "usage"]),
+    ("Watch", &["status", "top", "overlap", "approvals", "events", "search", "explain", "usage", "budget"]),
     ("Project", &["config", "guard", "doctor", "backup", "restore"]),
     (
         PLUMBING,

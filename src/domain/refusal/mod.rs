@@ -819,6 +819,11 @@ refusals! {
     #[hint("start it all the same: fairway start {task} --anyway")]
     #[details("provider": provider, "until": until)]
     ProviderParked { task: String, provider: Label, parking: String, until: Timestamp },
+    /// A budget is used up.
+    #[error("{what}")]
+    #[code(Conflict, "budget_spent")]
+    #[hint("raise it: {raise}")]
+    BudgetSpent { what: String, raise: String },
     /// A reminder is for a session that ended its turn with an unfinished task.
     #[error("the session {session} has not stopped: {why}")]
     #[code(Conflict, "session_not_stopped")]

@@ -21,6 +21,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V21__pull_requests", include_str!("../../../migrations/postgres/V21__pull_requests.sql")),
     ("V22__last_message", include_str!("../../../migrations/postgres/V22__last_message.sql")),
     ("V23__parked_sessions", include_str!("../../../migrations/postgres/V23__parked_sessions.sql")),
+    ("V24__budgets", include_str!("../../../migrations/postgres/V24__budgets.sql")),
 ];
 
 /// Creates a project's schema, or migrates it to the newest version. Any number of processes may do so at once.

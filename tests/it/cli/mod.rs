@@ -4,6 +4,7 @@ mod adapter;
 mod answer;
 mod approvals;
 mod backup;
+mod budget;
 mod check_slots;
 mod checkpoint;
 mod claim;

@@ -702,6 +702,17 @@ pub const COMMANDS: &[CommandRow] = &[
     row("guide", "guide", &["guide --root {}", "guide {}"]),
     row("prime", "prime", &["prime --task-id {}", "prime --mode {}", "prime --session {}", "prime --as {}"]),
     row("usage", "usage", &["usage --by {}", "usage --since {}", "usage --of-session {}"]),
+    row("budget", "budget", &[]),
+    CommandRow {
+        path: "budget raise",
+        before: &[],
+        good: "budget raise T-1 5usd --reason more --help",
+        texts: &[
+            "budget raise {} 5usd --reason r",
+            "budget raise T-1 {} --reason r",
+            "budget raise T-1 5usd --reason {}",
+        ],
+    },
     row("config show", "config show", &[]),
     row("config check", "config check", &[]),
     row("config edit", "config edit --help", &[]),

@@ -1,5 +1,6 @@
 //! The hook bridge, called as the vendors call it: one process per event, their JSON on stdin.
 
+mod budget;
 mod faults;
 mod hand_started;
 mod interrupt;

@@ -273,7 +273,7 @@ fn older_schema_that_many_migrate_at_once_is_migrated_once_and_keeps_its_rows() 
     // The newest migration is taken back.
     server.query(
         schema,
-        "DROP TABLE hosts, seen_work, review_comments, pull_request_facts, pull_requests; \
+        "DROP TABLE hosts, seen_work, review_comments, pull_request_facts, pull_requests, raised_budgets; DROP INDEX usage_turns_task; \
          ALTER TABLE lanes DROP host, DROP host_id, DROP sandbox; \
          ALTER TABLE landings DROP host, DROP host_id, DROP push_to; \
          ALTER TABLE agent_sessions DROP questions, DROP sandbox, DROP parked_until, DROP parked_why; ALTER TABLE lane_snapshots DROP runs_later, DROP work; \
@@ -287,7 +287,7 @@ fn older_schema_that_many_migrate_at_once_is_migrated_once_and_keeps_its_rows() 
         assert!(child.wait().unwrap().success());
     }
     let applied = "SELECT count(*), max(version) FROM refinery_schema_history";
-    assert_eq!(server.query(schema, applied), ["14|23"]);
+    assert_eq!(server.query(schema, applied), ["15|24"]);
     assert_eq!(world.json(["task", "list"])[0]["title"], "one");
     world.run(["lane", "add", "api"]).exits(0);
     assert_eq!(world.json(["host", "list"]).as_array().unwrap().len(), 1);

@@ -252,7 +252,7 @@ fn what_the_gates_allow_lands_and_what_depends_on_it_starts_then() {
 }
 
 #[test]
-fn parked_provider_starts_nothing_before_its_time() {
+fn parked_provider_and_spent_budget_start_nothing_before_their_end() {
     let world = world("", 3);
     let start = |more: &[&str]| world.run(["start", "--provider", "scripted"].iter().chain(more));
     start(&["T-1"]).exits(0);
@@ -278,6 +278,23 @@ fn parked_provider_starts_nothing_before_its_time() {
     world.run(["task", "add", "Task 4"]).exits(0);
     parks("usage limit of scripted");
     start(&["T-4", "--anyway"]).exits(0);
+    world.run(["unpark", "T-1-scripted"]).exits(0);
+    // A task whose budget is spent waits for a person.
+    world.run(["task", "add", "Task 5"]).exits(0);
+    let agent = world.dir().join("agent").display().to_string();
+    world.configure(&format!("[providers.scripted]\ncommand = \"{agent}\"\n[budgets]\ntask = \"100 tokens\"\n"));
+    world.run(["trust", "--yes"]).exits(0);
+    world.write_rows(
+        "INSERT INTO usage_turns (run_id, session_id, role, task_id, at, digest, input_tokens) \
+         SELECT run_id, id, role, 'T-5', started_at, 'x', 120 FROM agent_sessions WHERE id = 'T-1-scripted'",
+    );
+    start(&["T-5", "--json"]).refuses(4, "budget_spent");
+    let work = Work::begin(&world, "budget", &["--agents", "5"]);
+    work.says("waits", "T-5 does not start: T-5 has used 120 tokens of 100 tokens");
+    world.run(["budget", "raise", "T-5", "1k tokens", "--reason", "nearly done"]).exits(0);
+    work.says("started", "T-5 started");
+    // No session has reported it.
+    world.write_rows("DELETE FROM usage_turns");
 }
 
 #[test]

@@ -102,8 +102,9 @@ fn answer_is_waited_for_until_the_turn_ends() {
 }
 
 #[test]
-fn usage_cost_and_context_are_those_that_the_agent_tells() {
-    let scene = Scene::launched();
+fn usage_cost_and_context_are_those_that_the_agent_tells_and_a_spent_budget_pauses_after_the_turn() {
+    let scene = Scene::with("", "[budgets]\nsession = \"0.25 USD\"\n");
+    scene.begin();
     scene.prompt("one");
     scene.shows("did: one");
     eventually("the usage", || {
@@ -113,6 +114,13 @@ fn usage_cost_and_context_are_those_that_the_agent_tells() {
         (all == (1.0, 8.0, 5.0, 2.0, 0.25)).then_some(())
     });
     eventually("the context", || (scene.session("s")["context_usage"] == "Real(0.5)").then_some(()));
+    // The turn that spent the budget was whole; the next one waits for a person.
+    let parked = || scene.json(["session", "show", "s"])["parked"].clone();
+    eventually("the pause", || (parked()["why"] == "budget of s").then_some(()));
+    assert_eq!(scene.json(["prompt", "s", "two"])["reason"], "session_parked");
+    scene.run(["budget", "raise", "s", "1usd", "--reason", "nearly done"]).exits(0);
+    scene.shows("two");
+    assert_eq!(parked(), serde_json::Value::Null);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{
     call::{EntryPoint, GuardDecision, ToolCall},
-    decide::{LoadedRules, decide, decide_with_rules, error_message, with_short_timeout},
+    decide::{LoadedRules, decide, decide_with_rules, error_message, while_paused, with_short_timeout},
 };
 use crate::{
     actions::App,
@@ -95,6 +95,9 @@ pub fn authorize_permission(
 fn decide_if_configured(app: &App, session: &Session, call: &ToolCall) -> Option<GuardDecision> {
     let rules = LoadedRules::load(app);
     if rules.is_unconfigured() {
+        if let Some(denied) = while_paused(app, session) {
+            return Some(denied);
+        }
         return decide_by_enclosing(app, session, call);
     }
     Some(decide_with_rules(&rules, app, session, call))

@@ -64,6 +64,9 @@ pub fn decide(app: &App, session: &Session, call: &ToolCall) -> GuardDecision {
 #[must_use]
 pub fn decide_with_rules(loaded: &LoadedRules, app: &App, session: &Session, call: &ToolCall) -> GuardDecision {
     app.env.inject_test_fault();
+    if let Some(denied) = while_paused(app, session) {
+        return denied;
+    }
     if session.status.is_final() {
         return GuardDecision::denied(format!(
             "the session {} is {}; it may do nothing more",
@@ -86,6 +89,13 @@ pub fn decide_with_rules(loaded: &LoadedRules, app: &App, session: &Session, cal
         },
         Err(why) => GuardDecision::denied(why),
     }
+}
+
+/// The denial of every call of a session that a budget has paused.
+pub(super) fn while_paused(app: &App, session: &Session) -> Option<GuardDecision> {
+    let parking = session.parking(app.env.now()).filter(|_| session.is_paused(app.env.now()))?;
+    let why = format!("the session {} is {parking}; a person can raise it: fairway budget", session.id);
+    Some(GuardDecision::denied(why))
 }
 
 /// Evaluates the rules for a call, with the trace of the evaluation.

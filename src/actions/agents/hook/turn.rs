@@ -14,7 +14,7 @@ use crate::{
         agents::{approval, runtime},
         core::{awaited_answer, lookup, session_events},
         sessions::{
-            prompt, reminder,
+            budget, prompt, reminder,
             report::{own_program, telemetry},
         },
     },
@@ -74,21 +74,11 @@ pub(super) fn end(
     if caller.is_subagent {
         return subagent_end(app, caller, None, read_transcript);
     }
-    let used = read_new_usage(app, caller, read_transcript)?;
-    let finds_program = used.as_ref().and_then(|new| new.usage.finds_program);
     let mut is_first_failure = false;
-    let session = resolve_session::touch(app, caller, |tx, session| {
-        store_usage(app, tx, session, used.as_ref())?;
-        is_first_failure = own_program::record(tx, &session.id, finds_program)?;
-        approval::expire_pending(tx, session, None)?;
-        // Before prompts are read: a sender that comes later sees an idle session and wakes it.
-        session_events::reported(tx, session, Activity::Idle, None, caller.source())?;
-        session_reports::reset_turn(tx, &session.id)?;
+    let session = record_end(app, caller, read_transcript, |tx, session, used| {
+        is_first_failure = own_program::record(tx, &session.id, used.and_then(|new| new.usage.finds_program))?;
         let said = said.filter(|_| !caller.is_beside_supervisor(session)).and_then(ended_turn::end_of_message);
-        if let Some(said) = said {
-            session_reports::set_last_message(tx, &session.id, &said)?;
-        }
-        Ok(())
+        Ok(said.map_or(Ok(()), |said| session_reports::set_last_message(tx, &session.id, &said))?)
     })?;
     if let Some(session) = session.as_ref().filter(|one| reminds && !caller.is_beside_supervisor(one)) {
         reminder::remind(app, session)?;
@@ -120,14 +110,27 @@ pub(super) fn interrupted(
     if caller.is_subagent {
         return subagent_end(app, caller, None, read_transcript);
     }
+    record_end(app, caller, read_transcript, |_, _, _| Ok(()))?;
+    Ok(HookOutcome::of(Reply::Nothing))
+}
+
+/// Stores the usage of a turn that has ended, and pauses the session when a budget is spent.
+fn record_end(
+    app: &App,
+    caller: &HookCaller,
+    read_transcript: TranscriptReader<'_>,
+    also: impl FnOnce(&WriteTx<'_>, &Session, Option<&NewUsage>) -> Result<()>,
+) -> Result<Option<Session>> {
     let used = read_new_usage(app, caller, read_transcript)?;
     resolve_session::touch(app, caller, |tx, session| {
         store_usage(app, tx, session, used.as_ref())?;
         approval::expire_pending(tx, session, None)?;
+        // Before prompts are read: a sender that comes later sees an idle session and wakes it.
         session_events::reported(tx, session, Activity::Idle, None, caller.source())?;
-        Ok(session_reports::reset_turn(tx, &session.id)?)
-    })?;
-    Ok(HookOutcome::of(Reply::Nothing))
+        session_reports::reset_turn(tx, &session.id)?;
+        also(tx, session, used.as_ref())?;
+        budget::settle(app, tx, &session.id)
+    })
 }
 
 /// Stores the usage of an ended subagent as the session's.

@@ -151,7 +151,8 @@ fn next_offer_expiry(app: &App, session: &Session) -> Result<Option<Duration>> {
         .filter_map(|message| message.offered_until)
         .map(|until| until.since(now).max(Duration::from_millis(1)))
         .filter(|left| *left < MAX_OFFER_WAIT);
-    let parked = session.parked_until.filter(|until| *until > now && !offered.is_empty()).map(|until| until.since(now));
+    let parked =
+        session.parking_ends_at().filter(|until| *until > now && !offered.is_empty()).map(|until| until.since(now));
     let first = offered.iter().find(|message| Some(message.id) == session.first_prompt);
     let first = first.filter(|message| message.status == MessageStatus::Queued).map(|_| FIRST_TURN_TIMEOUT);
     Ok(expiries.chain(parked).chain(first).min())

@@ -7,7 +7,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{lookup, session_events},
-        sessions::prompt,
+        sessions::{budget, prompt},
     },
     domain::{
         Refusal, RunId, SessionId,
@@ -59,6 +59,9 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
         let proves_reading = own || beat.activity.is_some();
         let event = if proves_reading { SessionEvent::Reported(report) } else { SessionEvent::Lives(report) };
         let after = session_events::apply(tx, &session, &event)?;
+        if beat.activity == Some(Activity::Idle) {
+            budget::settle(app, tx, id)?;
+        }
         let revived = match session.status {
             SessionStatus::Stale => " is running again (was stale)",
             SessionStatus::Starting => " is running (was starting)",

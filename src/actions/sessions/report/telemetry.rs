@@ -8,6 +8,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{lookup::session_of_run, session_events},
+        sessions::budget,
     },
     domain::{Event, EventKind, Refusal, RunId, plural, session::Session, usage::MAX_REPORTED_ITEMS},
     os::digest::sha256_hex,
@@ -31,6 +32,7 @@ pub fn report(app: &App, run_id: &RunId, turns: &[Turn]) -> Result<Answer> {
         let session = session_of_run(tx, run_id)?;
         session_events::heard(tx, &session)?;
         let counts = store_turns(tx, &session, turns)?;
+        budget::settle(app, tx, &session.id)?;
         let known = match counts.turns_known + counts.tools_known {
             0 => String::new(),
             known => format!(", {known} already known"),

@@ -113,7 +113,7 @@ pub(in crate::actions::sessions) fn last_reminder(
 
 /// When the end or the silence of a turn becomes an item, or what a session waits for may have come to nothing; `None` for any other session.
 pub(in crate::actions) fn next_change(app: &App, one: &SessionOverview, now: Timestamp) -> Option<Timestamp> {
-    let parked = one.session.parked_until.filter(|until| *until > now);
+    let parked = one.session.parking_ends_at().filter(|until| *until > now);
     let ended = one.ended_turn.as_ref().map(|ended| {
         let from = if ended.meaning.is_stop() { ended.since } else { now };
         from.plus(app.settings.agents.unfinished_after)

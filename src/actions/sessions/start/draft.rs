@@ -7,7 +7,7 @@ use crate::{
         App,
         queue::task::{add, claim},
         sessions::{
-            actor,
+            actor, budget,
             launch::{
                 plan::{self, LaunchPlan, LaunchRequest, Work},
                 purpose::{Purpose, Start},
@@ -78,15 +78,16 @@ impl Draft {
         })
     }
 
-    /// Checks that no usage limit holds for the provider.
-    /// Fails with `provider_parked`.
-    pub(super) fn check_provider(&self, app: &App, request: &StartRequest) -> Result<()> {
-        let Some(provider) = self.plan.session.provider.as_ref().filter(|_| !request.anyway) else { return Ok(()) };
-        let limited = app.read(|tx| Ok(parking::limited_providers(tx, app.env.now())?))?;
-        let Some(parking) = limited.get(provider) else { return Ok(()) };
+    /// Checks that no budget is spent and that no usage limit holds for the provider.
+    /// Fails with `budget_spent`, `provider_parked`.
+    pub(super) fn check_limits(&self, app: &App, request: &StartRequest) -> Result<()> {
         // A new task has no id yet.
         let title = || shell_words::quote(&self.task.fields.title).into_owned();
         let task = if self.is_new_task { title() } else { self.task.id.to_string() };
+        budget::check_start(app, Some(&self.task.id), &format!("{task} does not start"))?;
+        let Some(provider) = self.plan.session.provider.as_ref().filter(|_| !request.anyway) else { return Ok(()) };
+        let limited = app.read(|tx| Ok(parking::limited_providers(tx, app.env.now())?))?;
+        let Some(parking) = limited.get(provider) else { return Ok(()) };
         let (provider, until) = (provider.clone(), parking.until);
         Err(Refusal::ProviderParked { task, provider, parking: parking.clause.clone(), until }.into())
     }

@@ -15,7 +15,7 @@ use crate::{
         },
         queue::{lane::bring_here, task::claim},
         sessions::{
-            give_up,
+            budget, give_up,
             launch::{
                 plan::{self, LaunchPlan, LaunchRequest, Work},
                 program::{self, CommandSpec},
@@ -88,6 +88,7 @@ pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<
     };
     let dead = prove_over(app, &of)?;
     check_own_parts(app, &of, request)?;
+    budget::check_start(app, of.task.as_ref(), &format!("{id} is not relaunched"))?;
     let mut first = plan(app, &of, &chain, dead.clone(), request)?;
     first.notes.splice(0..0, notes);
     let is_resumed = matches!(&first.purpose, Purpose::Relaunch(Relaunch { conversation: Some(_), .. }));

@@ -33,7 +33,7 @@ pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<
     let subject = requested_task::find(app, argument, request.body.as_deref())?;
     let draft = Draft::new(app, &subject, request)?;
     draft.check_claim(app, request)?;
-    draft.check_provider(app, request)?;
+    draft.check_limits(app, request)?;
     // The request id belongs to the launch; these steps find what an interrupted one has made.
     let step = app.with_actor(app.actor.clone(), None);
     let (task, added_task) = match subject {
@@ -69,6 +69,6 @@ pub fn dry_run(app: &App, argument: &str, request: &StartRequest) -> Result<Star
     let subject = requested_task::find(app, argument, request.body.as_deref())?;
     let draft = Draft::new(app, &subject, request)?;
     draft.check_claim(app, request)?;
-    draft.check_provider(app, request)?;
+    draft.check_limits(app, request)?;
     Ok(commands::view(&draft, request))
 }

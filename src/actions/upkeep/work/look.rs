@@ -18,6 +18,7 @@ use crate::{
             task::ready::{self, ReadyFor},
         },
         sessions::{
+            budget,
             launch::purpose,
             list,
             liveness::{backend_probe::BackendProber, dead, silence},
@@ -53,10 +54,16 @@ pub(super) fn look(app: &App, request: &WorkRequest, work: &Work, is_landing: bo
         Some(role) => ReadyFor::Caller { role: Some(role), lane: None },
         None => ReadyFor::Anyone,
     };
-    let (ready, held_back) = ready::claimable(app, whom)?;
+    let (mut ready, held_back) = ready::claimable(app, whom)?;
+    let (spent, mut held_back) = (budget::spent(app)?, held_back.map(|refusal| refusal.to_string()));
+    ready.retain(|task| {
+        let why = budget::refusal_of_start(&spent, Some(&task.id), &format!("{} does not start", task.id));
+        held_back = held_back.take().or_else(|| why.as_ref().map(ToString::to_string));
+        why.is_none()
+    });
     let ready = ready.iter().map(|task| candidate(app, request, &limited, task)).collect();
     let mut facts = Facts { now, ready, is_landing, next_change, ..Facts::default() };
-    facts.held_back = held_back.map(|refusal| refusal.to_string());
+    facts.held_back = held_back;
     for task in work.tasks().filter(|task| taken_places.iter().all(|place| place.task != **task)) {
         facts.freed.insert(task.clone(), freed(app, &sessions, task)?);
     }
@@ -112,7 +119,7 @@ impl Looker<'_> {
         let session = &one.session;
         self.change_at(silence::deadline(self.app, one));
         if let Some(clause) = &one.parking {
-            self.change_at(session.parked_until);
+            self.change_at(session.parking_ends_at());
             return Ok(PlaceState::Parked(clause.clone()));
         }
         if !one.is_over() && !one.is_stale() && session.status != SessionStatus::Starting {
