@@ -9,24 +9,20 @@ use crate::{
     actions::agents::usage,
     domain::{SessionId, plural, usage::UsageBy},
     render::Table,
-    wire::{TaskMediansView, TaskNumbersView, UsageRowView, UsageView},
+    wire::{TaskNumbersView, UsageRowView, UsageView},
 };
 
 /// Report token usage and cost, and tasks per day
 ///
-/// With --by day also how many tasks were claimed and done, and the median time from claim to done. With --tasks the median time
-/// that the tasks done on a day were in each state, since they were added or reopened. Days are UTC.
+/// With --by day also how many tasks were claimed and done, and the median time from claim to done. Days are UTC.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway usage --by lane --since 7d
-fairway usage --tasks --since 7d")]
+fairway usage --by day --since 7d")]
 pub struct Args {
     /// Group by session, lane, task, role, model or day
     #[arg(long, value_parser = values::usage_by, default_value = "session")]
     by: UsageBy,
-    /// Show the tasks of each day and their time in each state
-    #[arg(long, conflicts_with = "by")]
-    tasks: bool,
     /// Only usage after a date, a time or a duration ago
     #[arg(long, value_name = "DATE|DURATION")]
     since: Option<String>,
@@ -38,12 +34,10 @@ pub struct Args {
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let since = self.since.as_deref().map(|text| values::since(text, ctx.env.now())).transpose()?;
-        let by = if self.tasks { UsageBy::Day } else { self.by };
-        let view = usage::usage(&ctx.app()?, by, since, &self.sessions)?;
+        let view = usage::usage(&ctx.app()?, self.by, since, &self.sessions)?;
         let ids = || view.rows.iter().filter_map(|row| row.key.clone()).collect();
         ctx.show(&view, ids, || {
-            let table = if self.tasks { task_table(&view) } else { table(&view) };
-            table.map_or_else(|| "nothing was reported\n".into(), |t| t.render(ctx.out.width))
+            table(&view).map_or_else(|| "nothing was reported\n".into(), |t| t.render(ctx.out.width))
         })
     }
 }
@@ -62,29 +56,6 @@ fn table(view: &UsageView) -> Option<Table> {
         table.row(cells("total", &view.total));
     }
     Some(table)
-}
-
-/// The tasks of each day.
-fn task_table(view: &UsageView) -> Option<Table> {
-    let mut table =
-        Table::new(&["day", "claimed", "done", "claim to done", "todo", "in progress", "blocked", "review"]);
-    let rows: Vec<&UsageRowView> = view.rows.iter().filter(|row| row.tasks.as_ref().is_some_and(has_tasks)).collect();
-    let total = Some(&view.total).filter(|_| rows.len() > 1);
-    for row in rows.iter().copied().chain(total) {
-        let Some(tasks) = &row.tasks else { continue };
-        let times = tasks.median_seconds.as_ref();
-        let states: [fn(&TaskMediansView) -> i64; 4] =
-            [|times| times.todo, |times| times.in_progress, |times| times.blocked, |times| times.review];
-        let mut cells = vec![row.key.clone().unwrap_or_else(|| "total".into())];
-        cells.extend(task_cells(tasks));
-        cells.extend(states.iter().map(|state| span(times.map(state))));
-        table.row(cells);
-    }
-    (!rows.is_empty()).then_some(table)
-}
-
-const fn has_tasks(tasks: &TaskNumbersView) -> bool {
-    tasks.claimed > 0 || tasks.done > 0
 }
 
 fn task_cells(tasks: &TaskNumbersView) -> [String; 3] {

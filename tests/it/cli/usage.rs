@@ -150,29 +150,11 @@ fn tasks_per_day_have_claims_completions_and_times_in_states() {
     assert_eq!(usage["rows"][1]["tasks"], tasks(0, 1, &second));
     let middle = times((125 + day + 5) / 2, 54, (80 + day + 3) / 2, 15, 7);
     assert_eq!(usage["total"]["tasks"], tasks(2, 2, &middle));
-    assert_eq!(world.json(["usage", "--tasks"]), usage);
     assert!(world.json(["usage"])["total"].get("tasks").is_none());
     // The claims and completions of a session, and those since a day; the times stay whole.
-    let of_session = world.json(["usage", "--tasks", "--of-session", "s1"]);
+    let of_session = world.json(["usage", "--by", "day", "--of-session", "s1"]);
     assert_eq!(of_session["total"]["tasks"], tasks(1, 1, &first));
-    let since = world.json(["usage", "--tasks", "--since", "2026-01-02"]);
+    let since = world.json(["usage", "--by", "day", "--since", "2026-01-02"]);
     assert_eq!(since["rows"].as_array().unwrap().len(), 1);
     assert_eq!(since["total"]["tasks"], tasks(0, 1, &second));
-    insta::assert_snapshot!(world.transcript(&[
-        "fairway usage --tasks",
-        "fairway usage --tasks --since 2027-01-01",
-        "fairway usage --tasks --by day",
-    ]), @"
-    $ fairway usage --tasks
-    DAY         CLAIMED  DONE  CLAIM TO DONE  TODO    IN PROGRESS  BLOCKED  REVIEW
-    2026-01-01  2        1     2m 5s          1m 40s  1m 20s       30s      15s
-    2026-01-02  0        1     1day           9s      1day         0s       0s
-    total       2        2     12h 1m         54s     12h          15s      7s
-    $ fairway usage --tasks --since 2027-01-01
-    nothing was reported
-    $ fairway usage --tasks --by day
-    error: the argument '--tasks' cannot be used with '--by <BY>'
-    hint: write it as: fairway usage --tasks
-    [exit 2]
-    ");
 }
