@@ -25,9 +25,13 @@ use crate::{
     },
 };
 
+/// The number of sessions above which all checkpoints are read in one statement.
+const MAX_SINGLE_READS: usize = 2;
+
 /// Says of each session whether it is parked, and of each idle one with a task in progress what the end of its turn means.
 pub(in crate::actions) fn judge(app: &App, tx: &ReadTx<'_>, sessions: &mut [SessionOverview]) -> Result<()> {
-    let (mut active, now) = (None, app.env.now());
+    let (mut active, mut newest, mut handoffs, now) = (None, None, None, app.env.now());
+    let is_many = sessions.len() > MAX_SINGLE_READS;
     for one in sessions {
         one.ended_turn = None;
         let is_parked = !one.is_over() && one.session.is_parked(now);
@@ -40,24 +44,37 @@ pub(in crate::actions) fn judge(app: &App, tx: &ReadTx<'_>, sessions: &mut [Sess
         let id = &one.session.id;
         let job = own_job(tx, id, &mut active)?;
         let reports = session_reports::find(tx, id)?;
-        let blockers = match tasks::find(tx, &first.task)? {
-            Some(task) => gates::stored_blockers(app, tx, &task)?,
-            None => Vec::new(),
-        };
         let facts = TurnFacts {
-            has_asked: any(&held, |task| has_asked(tx, task))?,
+            has_asked: any(&held, |task| {
+                // Each statement is an exchange with a server.
+                let newest = if is_many {
+                    kept(&mut newest, || overview::newest_of_held(tx))?.get(task).cloned()
+                } else {
+                    overview::newest_written(tx, task)?
+                };
+                Ok(newest.is_some_and(|newest| newest.state == CheckpointState::AwaitingInput))
+            })?,
             message: on_its_way(app, tx, one)?,
             said: reports.last_message.as_deref(),
             parking_end: one.session.parking_end(now).filter(|_| is_parked),
             job: job.as_ref(),
-            handoff: open_handoff(tx, &first.task)?,
-            blockers: &blockers,
+            handoff: kept(&mut handoffs, || handoffs::all(tx, true))?
+                .iter()
+                .find(|handoff| handoff.task == first.task)
+                .map(|handoff| handoff.id),
+            blockers: &[],
         };
-        let meaning = turn_end::judge(&facts);
-        let since = one.session.activity_at.map_or(first.claimed_at, |at| at.max(first.claimed_at));
+        let (mut meaning, mut told) = (turn_end::judge(&facts), 0);
         let (task, epoch) = (first.task.clone(), first.epoch);
-        let told =
-            last_reminder(tx, id, &task, epoch)?.and_then(|event| event.data["times"].as_i64()).unwrap_or_default();
+        // The gates take the most statements: they are read only where nothing else decides.
+        if meaning.is_stop() {
+            let task_row = tasks::find(tx, &task)?;
+            let blockers = task_row.map(|task| gates::stored_blockers(app, tx, &task)).transpose()?.unwrap_or_default();
+            meaning = turn_end::judge(&TurnFacts { blockers: &blockers, ..facts });
+            let reminder = last_reminder(tx, id, &task, epoch)?;
+            told = reminder.and_then(|event| event.data["times"].as_i64()).unwrap_or_default();
+        }
+        let since = one.session.activity_at.map_or(first.claimed_at, |at| at.max(first.claimed_at));
         one.ended_turn = Some(EndedTurn { task, meaning, since, said: reports.last_message, epoch, told });
     }
     Ok(())
@@ -90,10 +107,7 @@ fn running_turn(
 
 /// A running job that the session has started. `active` keeps the running jobs for the next call.
 fn own_job(tx: &ReadTx<'_>, id: &SessionId, active: &mut Option<Vec<Job>>) -> Result<Option<JobId>, StoreError> {
-    let active = match active {
-        Some(known) => known,
-        none => none.insert(jobs::active(tx)?),
-    };
+    let active = kept(active, || jobs::active(tx))?;
     let is_own = |key: &RoutingKey| key.as_str() == id.as_str();
     Ok(active.iter().find(|job| job.session.as_ref().is_some_and(is_own)).map(|job| job.id.clone()))
 }
@@ -122,13 +136,14 @@ pub(in crate::actions) fn next_change(app: &App, one: &SessionOverview, now: Tim
     parked.into_iter().chain(ended).chain(silent).min()
 }
 
-fn any(held: &[&HeldTask], is: impl Fn(&TaskId) -> Result<bool, StoreError>) -> Result<bool, StoreError> {
-    held.iter().map(|held| is(&held.task)).find(|found| !matches!(found, Ok(false))).unwrap_or(Ok(false))
+/// What was read before, or is read now.
+fn kept<T>(slot: &mut Option<T>, read: impl FnOnce() -> Result<T, StoreError>) -> Result<&mut T, StoreError> {
+    let value = slot.take().map_or_else(read, Ok)?;
+    Ok(slot.insert(value))
 }
 
-fn has_asked(tx: &ReadTx<'_>, task: &TaskId) -> Result<bool, StoreError> {
-    let newest = overview::newest_written(tx, task)?;
-    Ok(newest.is_some_and(|newest| newest.state == CheckpointState::AwaitingInput))
+fn any(held: &[&HeldTask], mut is: impl FnMut(&TaskId) -> Result<bool, StoreError>) -> Result<bool, StoreError> {
+    held.iter().map(|held| is(&held.task)).find(|found| !matches!(found, Ok(false))).unwrap_or(Ok(false))
 }
 
 /// The oldest message to the session that is not taken yet. One that is not taken is soon no reason to wait.
@@ -141,9 +156,4 @@ fn on_its_way(app: &App, tx: &ReadTx<'_>, one: &SessionOverview) -> Result<Optio
     };
     let open = messages::open_for(tx, &Recipient::Session(one.session.id.clone()))?;
     Ok(open.iter().find(|message| is_new(message)).map(|message| message.id))
-}
-
-fn open_handoff(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<i64>, StoreError> {
-    let open = handoffs::of_task(tx, task)?.into_iter().find(|handoff| handoff.answered_at.is_none());
-    Ok(open.map(|handoff| handoff.id))
 }
