@@ -323,3 +323,23 @@ fn turn_that_shows_nothing_is_an_item_unless_a_job_of_it_runs() {
     assert_eq!(items(), Vec::<Value>::new());
     world.run(["session", "stop", "s"]).exits(0);
 }
+
+#[test]
+fn interruption_during_a_start_leaves_no_half_of_it_and_starts_nothing_more() {
+    let world = world("[lanes]\nsetup = [\"touch ../../../begun; until [ -e ../../../go ]; do sleep 0.05; done\"]", 2);
+    let work = Work::begin(&world, "said", &["--agents", "2"]);
+    let begun = world.root().join("begun");
+    eventually("the setup runs", || begun.exists().then_some(()));
+    work.signal(Signal::SIGINT);
+    work.says("not_started", "T-1 did not start: interrupted by SIGINT");
+    work.says("stopping", "nothing more starts, 0 agents at work");
+    work.ends();
+    let count = |table: &str| world.rows(&format!("SELECT id FROM {table}")).len();
+    assert_eq!((count("agent_sessions"), at_work(&world)), (0, BTreeSet::new()));
+    assert_eq!(world.rows("SELECT name FROM lanes WHERE removed_at IS NULL"), [] as [_; 0]);
+    // The next one starts it whole.
+    fs::write(world.root().join("go"), "").unwrap();
+    let next = Work::begin(&world, "next", &["--agents", "2", "--once"]);
+    assert_eq!(next.ends(), Some(0));
+    works_on(&world, &["T-1", "T-2"]);
+}

@@ -25,7 +25,7 @@ use crate::{
         rules::work::{Effect, Event, News, Work},
     },
     env::Timestamp,
-    os::{files, lock::FileLock, notify::ChangeWaiter, signals::SignalPipe},
+    os::{files, lock::FileLock, notify::ChangeWaiter, run_streaming::StreamError, signals::SignalPipe},
     store::StoreError,
     wire::FailureKind,
 };
@@ -51,15 +51,13 @@ pub fn work(app: &App, request: &WorkRequest, tell: &mut dyn FnMut(&News) -> Res
     inside_session::refuse_unless_role(app, "work", &app.settings.sessions.may_start)?;
     let waiter = app.waiter("work")?;
     let signals = SignalPipe::install(&[Signal::SIGINT])?;
-    let mut running =
-        Running { request, work: Work::new(request.plan), lander: Lander::default(), waiter: &waiter, tell };
-    let mut is_interrupted = false;
+    let (work, lander) = (Work::new(request.plan), Lander::default());
+    let mut running = Running { request, work, lander, waiter: &waiter, tell, is_interrupted: false };
     loop {
         while signals.next()?.is_some() {
-            if is_interrupted {
+            if running.is_interrupted {
                 return Ok(WorkEnd::Interrupted);
             }
-            is_interrupted = true;
             running.take(Event::Interrupted)?;
         }
         let (layers, settings) = load_in_force(&app.project, &app.env)?;
@@ -85,6 +83,7 @@ struct Running<'a> {
     lander: Lander,
     waiter: &'a ChangeWaiter,
     tell: &'a mut dyn FnMut(&News) -> Result<()>,
+    is_interrupted: bool,
 }
 
 impl Running<'_> {
@@ -102,8 +101,9 @@ impl Running<'_> {
                 Effect::Land => self.lander.begin(app, self.waiter.waker()?)?,
                 Effect::Start(task) => {
                     app.progress.state(&format!("starting {task}"));
-                    let event = start(app, &self.request.start, task);
-                    self.take(event)?;
+                    for event in start(app, &self.request.start, task) {
+                        self.take(event)?;
+                    }
                 }
                 Effect::Relaunch(session) => {
                     app.progress.state(&format!("relaunching {session}"));
@@ -122,6 +122,7 @@ impl Running<'_> {
 
     /// Takes an event whose effects are only news.
     fn take(&mut self, event: Event) -> Result<()> {
+        self.is_interrupted |= matches!(event, Event::Interrupted);
         for effect in self.work.take(event) {
             if let Effect::Tell(news) = effect {
                 (self.tell)(&news)?;
@@ -142,7 +143,8 @@ fn lock(app: &App) -> Result<FileLock> {
     })
 }
 
-fn start(app: &App, request: &StartRequest, task: TaskId) -> Event {
+/// The events of a start. A Ctrl-C during a command of the lane's setup reaches that command alone, and the start is undone.
+fn start(app: &App, request: &StartRequest, task: TaskId) -> Vec<Event> {
     let mut notes = Vec::new();
     let started = start::start(app, task.as_str(), request, &mut notes).and_then(|answer| {
         notes.extend(answer.notes.iter().cloned());
@@ -154,11 +156,13 @@ fn start(app: &App, request: &StartRequest, task: TaskId) -> Event {
         app.progress.note(note);
     }
     match started {
-        Ok((session, lane, with)) => Event::Started { task, session, lane, with },
+        Ok((session, lane, with)) => vec![Event::Started { task, session, lane, with }],
         Err(error) => {
+            let is_interrupted = matches!(error.downcast_ref(), Some(StreamError::Interrupted { .. }));
             let failure = errors::classify(&error);
             let is_general = !matches!(failure.kind, FailureKind::Conflict | FailureKind::Refused);
-            Event::NotStarted { task, why: failure.message, exit: failure.kind.exit_code(), is_general }
+            let event = Event::NotStarted { task, why: failure.message, exit: failure.kind.exit_code(), is_general };
+            std::iter::once(event).chain(is_interrupted.then_some(Event::Interrupted)).collect()
         }
     }
 }
