@@ -10,7 +10,10 @@ use super::{
     each,
     exit::Exit,
     print_error::print_error,
-    session::launch::{FirstPromptArgs, interruption},
+    session::{
+        launch::{FirstPromptArgs, interruption},
+        terminal::attach_to,
+    },
     values,
 };
 use crate::{
@@ -18,12 +21,11 @@ use crate::{
         App,
         core::errors,
         sessions::{
-            control::attach,
             launch::{program::CommandSpec, start::PromptWatch},
             start::{self, StartRequest},
         },
     },
-    domain::{LaneName, Refusal, Role, SessionId, id::Label, sandbox::SandboxClass},
+    domain::{LaneName, Refusal, Role, id::Label, sandbox::SandboxClass},
     hooks::LAUNCH_HOOKS,
     os::exit_on_signal,
     wire::{FailureKind, StartPlanView},
@@ -140,7 +142,7 @@ impl Args {
             Ok(answer)
         })?;
         drop(interrupted);
-        attach_to(app, started.filter(|_| self.attach), exit)
+        attach_to(ctx, app, started.as_deref().filter(|_| self.attach), exit)
     }
 }
 
@@ -156,15 +158,6 @@ pub(super) fn check_attach<T>(ctx: &Context, ids: &[T]) -> Result<()> {
         return Ok(());
     }
     Err(Refusal::Usage { why: "no terminal to attach to; leave --attach away".into() }.into())
-}
-
-/// Attaches to the session `id`, and returns the exit code of that. Without an `id`, returns `exit`.
-pub(super) fn attach_to(app: App, id: Option<String>, exit: Exit) -> Result<Exit> {
-    let Some(id) = id else { return Ok(exit) };
-    let attachable = attach::attach(&app, &SessionId::parse(&id)?)?;
-    // A person may stay attached for days: close the store meanwhile.
-    drop(app);
-    attachable.run()
 }
 
 fn dry_run(ctx: &Context, app: &App, tasks: &[String], request: &StartRequest) -> Result<Exit> {

@@ -69,7 +69,7 @@ layered_section! {
         #[sample(["claude", "node"])]
         pub process_names: Option<Vec<String>> as Option<Vec<ProcessName>>,
         /// How the program takes its first prompt: nudge (typed once it is ready), argument (the last argument) or stdin (a pipe); by
-        /// default by hook where prompt_args is known and hooks run, else nudge.
+        /// default by hook or inbox where prompt_args is known, else nudge.
         #[sample("nudge")]
         pub prompt: Option<PromptDelivery>,
         /// The program takes input once a line of its screen begins with this; waited for at most 30 s.

@@ -25,7 +25,7 @@ use crate::{
         },
     },
     adapters::plumbing::commands,
-    cli::{context::Context, exit::Exit, print_error::error_text, values},
+    cli::{context::Context, exit::Exit, print_error::error_text, session::terminal::attach_to, values},
     domain::{LaneName, Role, SessionId, TaskId, id::Label, sandbox::SandboxClass, secrets, text_limits},
     hooks::{
         LAUNCH_HOOKS, Provider,
@@ -223,11 +223,8 @@ fn launched(ctx: &Context, app: App, answer: &Answer, attach: bool, wait: Option
         return Err(refusal.into());
     }
     let is_over = answer.document.get("ended_at").is_some_and(Value::is_string);
-    let Some(id) = answer.ids.first().filter(|_| attach && !is_over) else { return Ok(exit) };
-    let attachable = attach::attach(&app, &SessionId::parse(id)?)?;
-    // A person may stay attached for days: close the store meanwhile.
-    drop(app);
-    attachable.run()
+    let id = answer.ids.first().filter(|_| attach && !is_over);
+    attach_to(ctx, app, id.map(String::as_str), exit)
 }
 
 fn show(ctx: &Context, plan: &LaunchPlan) -> Result<Exit> {

@@ -6,7 +6,7 @@ pub(super) mod list;
 mod meta;
 mod relaunch;
 mod show;
-mod terminal;
+pub(super) mod terminal;
 mod upsert;
 
 use anyhow::Result;

@@ -12,7 +12,10 @@ use crate::{
         context::Context,
         each,
         exit::Exit,
-        session::launch::{FirstPromptArgs, interruption},
+        session::{
+            launch::{FirstPromptArgs, interruption},
+            terminal::attach_to,
+        },
         start, values,
     },
     domain::{Refusal, SessionId, id::Label},
@@ -113,6 +116,6 @@ impl Args {
             Ok(answer)
         })?;
         drop(interrupted);
-        start::attach_to(app, launched.filter(|_| self.attach), exit)
+        attach_to(ctx, app, launched.as_deref().filter(|_| self.attach), exit)
     }
 }

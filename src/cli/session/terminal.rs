@@ -44,10 +44,7 @@ impl AttachArgs {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
         self.switch(ctx, &app)?;
-        let attachable = attach::attach(&app, &self.id)?;
-        // A person may stay attached for days: close the store meanwhile.
-        drop(app);
-        attachable.run()
+        attach_to(ctx, app, Some(self.id.as_str()), 0)
     }
 
     /// Makes a structured session go on in its agent's terminal. Does nothing without a terminal here; prints why when the
@@ -67,6 +64,18 @@ impl AttachArgs {
         ctx.notes(&answer);
         Ok(())
     }
+}
+
+/// Attaches to the session `id`, and returns the exit code of that. Without an `id`, returns `exit`.
+pub(in crate::cli) fn attach_to(ctx: &Context, app: App, id: Option<&str>, exit: Exit) -> Result<Exit> {
+    let Some(id) = id.map(SessionId::parse).transpose()? else { return Ok(exit) };
+    let attachable = attach::attach(&app, &id)?;
+    // A person may stay attached for days: close the store meanwhile.
+    drop(app);
+    let exit = attachable.run()?;
+    drop(attachable);
+    attach::settle(&ctx.app()?, &id);
+    Ok(exit)
 }
 
 // No doc comment: the command line would show it in place of each command's purpose.

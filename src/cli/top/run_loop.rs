@@ -516,6 +516,9 @@ impl Top<'_> {
         self.screen = None;
         let attached = attachable.run();
         drop(attachable);
+        if let Ok(app) = self.project.app() {
+            attach::settle(app, &id);
+        }
         self.enter()?;
         Ok(match attached {
             Ok(0) => None,

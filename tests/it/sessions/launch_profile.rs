@@ -71,12 +71,12 @@ fn profile_arguments_stand_around_the_users_and_no_profile_leaves_the_words_alon
 fn own_option_of_the_user_wins_with_a_note() {
     let world = with_programs(&["claude", "codex"]);
     for own in [&["--settings", "x"][..], &["--settings=x"]] {
-        let plan = planned(&world, &[&["--prompt", "typed", "--", "claude"][..], own].concat());
-        assert_eq!(argv(&plan)[1..], *own);
+        let plan = planned(&world, &[&["--prompt", "not typed", "--", "claude"][..], own].concat());
+        assert_eq!(argv(&plan)[1..], [own, &["--", SENTENCE]].concat());
         assert!(has_note(&plan, "has its own --settings") && has_note(&plan, "no guard"), "{plan}");
         assert_eq!(
             (&plan["start"]["nudge"], &plan["environment"]["FAIRWAY_LAUNCH_HOOKS"]),
-            (&"typed".into(), &Value::Null)
+            (&Value::Null, &Value::Null)
         );
     }
     let plan = planned(&world, &["--", "codex", "-c", "hooks.Stop=[]"]);
@@ -181,18 +181,23 @@ fn sandbox_of_a_lane_keeps_gits_own_files_unless_the_user_has_settings_of_the_sa
     assert_eq!(profile("TRUSTED", &[]), None);
 }
 
+/// Typed, it would be lost in a question that comes first, or at the restart of an agent that was trusted.
 #[test]
-fn provider_without_hooks_by_argument_gets_its_prompt_typed_until_they_are_installed() {
+fn agent_without_hooks_reads_its_first_prompt_in_its_inbox() {
     let world = with_programs(&["gemini"]);
-    let plan = planned(&world, &["--prompt", "typed", "--", "gemini"]);
+    let plan = planned(&world, &["--prompt", "the word", "--", "gemini"]);
     assert!(has_note(&plan, "cannot bring them") && has_note(&plan, "fairway hook install gemini --user"), "{plan}");
-    assert_eq!((argv(&plan), &plan["start"]["nudge"]), (vec!["gemini".to_owned()], &"typed".into()));
+    let words = ["gemini", "--prompt-interactive", SENTENCE].map(str::to_owned).to_vec();
+    assert_eq!((argv(&plan), &plan["start"]["nudge"]), (words.clone(), &Value::Null));
+    let launch = ["session", "launch", "--role", "r", "--id", "s", "--prompt", "the word", "--", "gemini"];
+    world.run(launch).exits(0);
+    assert!(world.run(["--session", "s", "prime"]).exits(0).stdout.contains("your inbox has 1 message: fairway inbox"));
+    assert!(world.run(["--session", "s", "inbox", "--ack"]).exits(0).stdout.contains("  | the word\n"));
+    assert_eq!(world.run(["outbox"]).exits(0).stdout, "no messages\n");
+    world.run(["session", "stop", "s"]).exits(0);
     world.run(["hook", "install", "gemini", "--user"]).exits(0);
     let plan = planned(&world, &["--prompt", "by hook", "--", "gemini"]);
-    assert_eq!(
-        (argv(&plan), &plan["notes"]),
-        (["gemini", "--prompt-interactive", SENTENCE].map(str::to_owned).to_vec(), &json!([]))
-    );
+    assert_eq!((argv(&plan), &plan["notes"]), (words, &json!([])));
 }
 
 /// Codex's hooks of a launch and installed ones would both act: a launch brings none where they are installed.

@@ -6,7 +6,11 @@ use super::running_session::RunningSession;
 use crate::{
     actions::{
         App,
-        sessions::attendance::{self, Presence},
+        sessions::{
+            attendance::{self, Presence},
+            prompt,
+            report::idle_screen,
+        },
     },
     adapters::{Adapter, AdapterError, Tristate},
     domain::{Refusal, SessionId},
@@ -54,6 +58,12 @@ pub fn attach(app: &App, id: &SessionId) -> Result<Attachable> {
         adapter: live.adapter,
         _presence: presence,
     })
+}
+
+/// Looks, after a person was at a session's window, whether a dialog that was seen there is gone, and delivers what waited for that.
+pub fn settle(app: &App, id: &SessionId) {
+    let _ = idle_screen::look(app, id);
+    let _ = prompt::try_deliver(app, id);
 }
 
 /// Turns the error of a script that cannot attach into one that suggests `session peek`.

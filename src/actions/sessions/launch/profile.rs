@@ -111,7 +111,10 @@ pub(crate) fn apply(input: &ProfileInput<'_>, chosen: Program, notes: &mut Vec<S
     // A way that the user has configured goes on as it is.
     let prompt_args =
         profile.prompt_args.as_ref().filter(|_| request.prompt.is_some() && input.settings.prompt.is_none());
-    let sentence = prompt_args.filter(|_| runs_hooks).map(|args| profile_args::fill(args, "{prompt}", FIRST_SENTENCE));
+    // On this machine an agent without hooks reads it by `fairway prime`: typed, it would be lost in a question that comes first.
+    let sentence = prompt_args
+        .filter(|_| runs_hooks || input.is_local)
+        .map(|args| profile_args::fill(args, "{prompt}", FIRST_SENTENCE));
     let prompt_by_hook = sentence.is_some();
     let program = if behind_name.is_empty() && sentence.is_none() {
         chosen
