@@ -37,9 +37,24 @@ pub(super) fn missing(noun: &str, id: &str, near: &[String]) -> Option<String> {
         ([], "guide") => "list the guides: fairway guide --list".to_owned(),
         ([topic, ..], "guide") => format!("did you mean {topic}: fairway guide {topic}"),
         ([], _) => return None,
+        ([id], noun) => match shown_by(noun) {
+            Some(command) => format!("did you mean {id}: {command} {id}"),
+            None => format!("did you mean {id}?"),
+        },
         (near, _) => format!("did you mean {}?", near.join(", ")),
     };
     Some(text)
+}
+
+/// The command that shows a thing of this noun. It changes nothing, whatever the refused command would have done.
+fn shown_by(noun: &str) -> Option<&'static str> {
+    Some(match noun {
+        "task" => "fairway task show",
+        "lane" => "fairway lane show",
+        "session" => "fairway session show",
+        "run" => "fairway exec poll",
+        _ => return None,
+    })
 }
 
 /// What to do about a forge that did not do what it was asked. Nothing is lost: the same command goes on.

@@ -99,7 +99,7 @@ fn program_run_records_its_result() {
     5   test      pass    claimed   -     0123abcdef  2s   make test
     $ fairway evidence list T-2
     error: there is no task 'T-2'
-    hint: did you mean T-1?
+    hint: did you mean T-1: fairway task show T-1
     [exit 3]
     ");
 }

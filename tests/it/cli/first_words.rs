@@ -27,6 +27,12 @@ fn familiar_names_lead_to_commands() {
         ("db backup", "back up the store: fairway backup FILE"),
         ("version", "print the version: fairway --version"),
         ("T-1", "show the task: fairway task show T-1"),
+        ("undo", "take your newest change back: fairway task undo TASK"),
+        ("rename T-1 a b", "edit a task: fairway task edit T-1 --title 'a b'"),
+        ("task comment T-1 is slow", "record a note on a task: fairway note 'is slow' --task T-1"),
+        ("task comment slow", "record a note on a task: fairway note slow --task TASK"),
+        ("questions", "show what needs you: fairway status --full"),
+        ("whoami", "print your identity and tasks: fairway prime"),
     ] {
         assert_eq!(hint(&world, line), command, "{line}");
     }
@@ -45,8 +51,8 @@ fn refusals_name_the_next_command() {
         ("backup none/store.db", format!("make it: mkdir -p {root}/none")),
         ("session launch --role r --provider claud --dry-run", "did you mean claude?".to_owned()),
         ("task cancel T-1", "say why: fairway task cancel T-1 --reason TEXT".to_owned()),
-        ("task show T1", "did you mean T-1?".to_owned()),
-        ("task show t-1", "did you mean T-1?".to_owned()),
+        ("task show T1", "did you mean T-1: fairway task show T-1".to_owned()),
+        ("task show t-1", "did you mean T-1: fairway task show T-1".to_owned()),
         ("guard test --input 'git push'", "name one: fairway guard test --role ROLE --input 'git push'".to_owned()),
     ] {
         assert_eq!(hint(&world, line), expected, "{line}");

@@ -50,7 +50,7 @@ fn every_message_shows_its_source() {
     [exit 3]
     $ fairway message send --to-lane db x
     error: there is no lane 'db'
-    hint: did you mean ui?
+    hint: did you mean ui: fairway lane show ui
     [exit 3]
     $ fairway message send --to-session s1 ''
     error: message must not be empty

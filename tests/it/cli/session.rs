@@ -81,7 +81,7 @@ fn session_lifecycle_is_printed() {
     be-1
     $ fairway session show be-2
     error: there is no session 'be-2'
-    hint: did you mean be-1?
+    hint: did you mean be-1: fairway session show be-1
     [exit 3]
     ");
 }

@@ -127,7 +127,7 @@ fn unknown_words_have_a_command_as_their_hint() {
     [exit 2]
     $ fairway ps
     error: unknown command 'ps'
-    hint: list the sessions: fairway agents
+    hint: list the agents: fairway agents
     [exit 2]
     $ fairway taks
     error: unknown command 'taks'

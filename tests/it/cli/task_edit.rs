@@ -204,6 +204,6 @@ fn id_in_another_case_or_without_its_hyphen_is_suggested() {
     }
     for (typed, near) in [("t-1", "T-1"), ("T1", "T-1"), ("t10", "T-10"), ("shop-A", "SHOP-a"), ("shopA", "SHOP-a")] {
         let error = world.run(["task", "show", typed, "--json"]).refuses(3, "not_found").error();
-        assert_eq!(error["hint"], format!("did you mean {near}?"), "{error}");
+        assert_eq!(error["hint"], format!("did you mean {near}: fairway task show {near}"), "{error}");
     }
 }
