@@ -73,10 +73,14 @@ fn parse_json_lines(text: &str) -> Result<Vec<RecordAtLine>, ParseError> {
     numbered.map(|(above, line)| read_json(line, above)).collect()
 }
 
-/// Reads one record. A text that is no JSON is an error: the file is damaged. JSON that is no task is not, as long as others may be.
+/// Reads one record. A text that is no JSON is an error: the file is damaged. JSON that is no task is not, as long as others may
+/// be, nor is one whose text or depth cannot be read.
 fn read_json(text: &str, above: usize) -> Result<RecordAtLine, ParseError> {
     let damaged = |error: serde_json::Error| json_error(&error, above);
     let record = match serde_json::from_str(text) {
+        Err(error) if !error.is_data() && serde_json::from_str::<IgnoredAny>(text).is_ok() => {
+            Err(json_error(&error, above).why)
+        }
         Err(error) if error.is_data() => match serde_json::from_str(text).map_err(damaged)? {
             Value::Object(_) if error.to_string().starts_with(TWICE) => Err(json_error(&error, above).why),
             Value::Object(object) => Ok(Record::of_odd(object)),
@@ -108,20 +112,22 @@ fn parse_json(text: &str) -> Result<Vec<RecordAtLine>, ParseError> {
             Err(error) => return Err(broken(error)),
         }
     };
-    let (mut above, mut seen) = (0, 0);
-    items
-        .into_iter()
-        .map(|item| {
-            // The item is a part of the text: the distance of the two is its place.
-            let begin = (item.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
-            above += text.get(seen..begin).unwrap_or_default().matches('\n').count();
-            seen = begin;
-            read_json(item.get(), above)
-        })
-        .collect()
+    placed(text, items).map(|(item, above)| read_json(item, above)).collect()
 }
 
-fn json_error(error: &serde_json::Error, above: usize) -> ParseError {
+/// Items of a text, each with the number of lines above it.
+pub(super) fn placed<'t>(text: &'t str, items: Vec<&'t RawValue>) -> impl Iterator<Item = (&'t str, usize)> {
+    let (mut above, mut seen) = (0, 0);
+    items.into_iter().map(move |item| {
+        // The item is a part of the text: the distance of the two is its place.
+        let begin = (item.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+        above += text.get(seen..begin).unwrap_or_default().matches('\n').count();
+        seen = begin;
+        (item.get(), above)
+    })
+}
+
+pub(super) fn json_error(error: &serde_json::Error, above: usize) -> ParseError {
     let text = error.to_string();
     let why = text.rfind(" at line ").and_then(|end| text.get(..end)).unwrap_or(&text);
     let why = if error.column() > 0 { format!("{why} (column {})", error.column()) } else { why.to_owned() };
@@ -174,8 +180,12 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_refused() {
+    fn record_that_cannot_be_read_leaves_the_others() {
         let deep = format!("{{\"id\":\"a\",\"x\":{}1{}}}", "[".repeat(5_000), "]".repeat(5_000));
-        assert!(parse(&deep, None).is_err());
+        for (odd, why) in [(deep.as_str(), "recursion limit"), (r#"{"id":"a","title":"\ud83d"}"#, "hex escape")] {
+            let read = parse(&format!("{odd}\n{{\"id\":\"b\"}}\n"), None).unwrap();
+            assert!(read[0].record.as_ref().unwrap_err().contains(why), "{read:?}");
+            assert_eq!(read[1].record.as_ref().unwrap().id.as_deref(), Some("b"));
+        }
     }
 }

@@ -3,7 +3,10 @@
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use super::ParseError;
+use super::{
+    ParseError,
+    format::{json_error, placed},
+};
 
 /// The keys that every issue must have.
 pub const REQUIRED_KEYS: [&str; 6] = ["number", "title", "body", "labels", "url", "state"];
@@ -56,18 +59,13 @@ pub enum IssueError {
     },
 }
 
-/// Reads all issues of a file. A list in it may be empty, but the file may not.
+/// Reads all issues of a file, each or why it is none. A list in it may be empty, but the file may not.
 ///
 /// # Errors
-/// The line of the first error, and its reason.
-pub fn parse_issues(text: &str) -> Result<Vec<IssueRecord>, IssueError> {
+/// The line of the first error of a damaged file, and its reason.
+pub fn parse_issues(text: &str) -> Result<Vec<Result<IssueRecord, IssueError>>, ParseError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let invalid = |line, why: String| IssueError::Invalid(ParseError { line, why });
-    let json_error = |error: &serde_json::Error, above: usize| {
-        let (text, column) = (error.to_string(), error.column());
-        let why = text.rfind(" at line ").and_then(|end| text.get(..end)).unwrap_or(&text);
-        invalid(above + error.line().max(1), format!("{why} (column {column})"))
-    };
+    let invalid = |line, why: &str| ParseError { line, why: why.to_owned() };
     let mut items: Vec<&RawValue> = Vec::new();
     for document in serde_json::Deserializer::from_str(text).into_iter::<&RawValue>() {
         let document = document.map_err(|error| json_error(&error, 0))?;
@@ -79,22 +77,14 @@ pub fn parse_issues(text: &str) -> Result<Vec<IssueRecord>, IssueError> {
         }
     }
     if text.trim().is_empty() {
-        return Err(invalid(1, "the file is empty; a repository without issues gives []".to_owned()));
+        return Err(invalid(1, "the file is empty; a repository without issues gives []"));
     }
-    let (mut above, mut seen) = (0, 0);
-    let mut issues = Vec::new();
-    for item in items {
-        // The item is a part of the text: the distance of the two is its place.
-        let begin = (item.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
-        above += text.get(seen..begin).unwrap_or_default().matches('\n').count();
-        seen = begin;
-        let line = above + 1;
-        match serde_json::from_str(item.get()).map_err(|error| json_error(&error, above))? {
-            Value::Object(object) => issues.push(read(line, object)?),
-            _ => return Err(invalid(line, "is not an issue: expected a JSON object".to_owned())),
-        }
-    }
-    Ok(issues)
+    let read_one = |(item, above): (&str, usize)| match serde_json::from_str(item) {
+        Ok(Value::Object(object)) => read(above + 1, object),
+        Ok(_) => Err(IssueError::Invalid(invalid(above + 1, "is not an issue: expected a JSON object"))),
+        Err(error) => Err(IssueError::Invalid(json_error(&error, above))),
+    };
+    Ok(placed(text, items).map(read_one).collect())
 }
 
 fn read(line: usize, mut object: Map<String, Value>) -> Result<IssueRecord, IssueError> {
@@ -161,14 +151,16 @@ pub struct IssueImportReport {
     pub unchanged: usize,
     /// How many of those keep a field that was changed both here and in the issue.
     pub differing: usize,
-    /// How many issues were left out: closed ones, and those whose task was removed here.
+    /// How many issues were left out: closed ones, those whose task was removed here, and odd ones.
     pub skipped: usize,
     /// How many of the imported ones are neither done nor cancelled.
     pub open: usize,
     /// Whether nothing was written.
     pub dry_run: bool,
-    /// Every issue of the file, in its order.
+    /// Every issue of the file that could be read, in its order.
     pub issues: Vec<IssueResultView>,
+    /// Why the others could not, each with its line.
+    pub odd: Vec<String>,
     /// The keys of the file that have no place here, each with the number of issues that have it.
     pub ignored: Vec<IgnoredKeyView>,
 }
@@ -214,7 +206,7 @@ mod tests {
     #[test]
     fn issues_of_lists_and_lines_are_read_with_their_lines() {
         let text = format!("[\n{ONE},\n{ONE}]\n{ONE}\n");
-        let issues = parse_issues(&text).unwrap();
+        let issues: Vec<IssueRecord> = parse_issues(&text).unwrap().into_iter().map(Result::unwrap).collect();
         assert_eq!(issues.iter().map(|issue| issue.line).collect::<Vec<_>>(), [2, 3, 4]);
         assert_eq!((issues[0].body.as_str(), issues[0].labels.as_slice()), ("", &["bug".into(), "ui".into()][..]));
         assert_eq!(issues[0].other, [("closed".to_owned(), Value::Bool(false))]);
@@ -223,8 +215,8 @@ mod tests {
 
     #[test]
     fn missing_keys_are_all_named() {
-        let missing = |text: &str| match parse_issues(text) {
-            Err(IssueError::MissingKeys { line, number, keys }) => (line, number, keys),
+        let missing = |text: &str| match parse_issues(text).unwrap().pop() {
+            Some(Err(IssueError::MissingKeys { line, number, keys })) => (line, number, keys),
             other => panic!("{other:?}"),
         };
         assert_eq!(missing("[{\"title\":\"t\"}]"), (1, None, vec!["number", "body", "labels", "url", "state"]));
@@ -233,9 +225,9 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_with_its_line() {
-        let error = |text: &str| match parse_issues(text) {
-            Err(IssueError::Invalid(error)) => (error.line, error.why),
+    fn anything_else_is_named_with_its_line() {
+        let error = |text: &str| match parse_issues(text).map(|mut read| read.pop()) {
+            Err(error) | Ok(Some(Err(IssueError::Invalid(error)))) => (error.line, error.why),
             other => panic!("{other:?}"),
         };
         assert_eq!(error("\n").1, "the file is empty; a repository without issues gives []");
@@ -243,6 +235,6 @@ mod tests {
         assert_eq!(error(&ONE.replace("\"t\"", "7")).1, "issue 1: title is not a text");
         assert_eq!(error(&ONE.replace("\"ui\"", "7")).1, "issue 1: labels is not a list of names");
         assert_eq!(error("[{\n\"number\":").0, 2);
-        assert!(parse_issues(&format!("{}{}", "[".repeat(5_000), "]".repeat(5_000))).is_err());
+        assert!(error(&format!("{}{}", "[".repeat(5_000), "]".repeat(5_000))).1.starts_with("recursion limit"));
     }
 }

@@ -211,7 +211,7 @@ fn hostile_texts_are_data() {
 }
 
 #[test]
-fn json_that_is_not_an_issue_imports_nothing_and_is_named() {
+fn json_that_is_not_an_issue_is_left_out_and_named() {
     let world = TestProject::new();
     let good = issue(1, "t", "");
     let without = |keys: &[&str]| {
@@ -226,11 +226,10 @@ fn json_that_is_not_an_issue_imports_nothing_and_is_named() {
         issue[key] = value;
         issue
     };
-    let mut said = String::new();
-    for bad in [
+    let odd = [
+        with("url", json!("https://github.com/ann/shop/pull/2")),
         without(&["url", "state"]),
         json!({ "id": "A-1", "title": "a task" }),
-        with("url", json!("https://github.com/ann/shop/pull/2")),
         with("state", json!("MERGED")),
         with("createdAt", json!("yesterday")),
         with("title", json!(" ")),
@@ -238,32 +237,46 @@ fn json_that_is_not_an_issue_imports_nothing_and_is_named() {
         with("number", json!(0)),
         good.clone(),
         json!(3),
-    ] {
-        let text = format!("[{good},\n{bad}]");
-        let run = world.run_with_stdin(["task", "import", "--github", "-", "--json"], text.as_bytes());
+    ];
+    let lines = |issues: &[&Value]| {
+        let lines: Vec<String> = issues.iter().map(|one| one.to_string()).collect();
+        lines.join("\n")
+    };
+    // Where none can be read, the first one says why, with the way on.
+    let mut said = String::new();
+    for odd in odd.iter().filter(|one| **one != good) {
+        let run = world.run_with_stdin(["task", "import", "--github", "-", "--json"], lines(&[odd]).as_bytes());
         let error = run.refuses(2, "invalid_line").error();
-        assert_eq!(error["details"]["line"], 2, "{error}");
-        said.push_str(&format!("{}\n", error["message"].as_str().unwrap()));
+        assert_eq!(error["details"]["line"], 1, "{error}");
         if let Some(hint) = error["hint"].as_str() {
-            said.push_str(&format!("  {hint}\n"));
+            said.push_str(&format!("{}\n  {hint}\n", error["message"].as_str().unwrap()));
         }
     }
     insta::assert_snapshot!(said, @"
-    line 2: issue 2 has no url, state
+    line 1: issue 2 has no url, state
       export the issues with these keys: gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json
-    line 2: the issue has no number, body, labels, url, state
+    line 1: the issue has no number, body, labels, url, state
       export the issues with these keys: gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json
-    line 2: issue 2: url 'https://github.com/ann/shop/pull/2' is not https://HOST/OWNER/REPOSITORY/issues/2
-    line 2: issue 2: state 'MERGED' is neither OPEN nor CLOSED
-    line 2: issue 2: createdAt 'yesterday' is not a time such as 2026-01-31T12:00:00Z
-    line 2: issue 2: title must not be empty
-    line 2: number is not a positive number
-    line 2: number is not a positive number
-    line 2: issue 1 is on line 1 already
-    line 2: is not an issue: expected a JSON object
     ");
     world.run_with_stdin(["task", "import", "--github", "-", "--json"], b"").refuses(2, "invalid_line");
     assert_eq!(world.json(["task", "list", "--all"]), json!([]));
+    let all: Vec<&Value> = [&good].into_iter().chain(&odd).collect();
+    let dry = world.run_with_stdin(["task", "import", "--github", "-", "--dry-run"], lines(&all).as_bytes()).exits(0);
+    let run = world.run_with_stdin(["task", "import", "--github", "-"], lines(&all).as_bytes()).exits(0);
+    assert_eq!((dry.stdout.replace("would import", "imported"), dry.stderr), (run.stdout.clone(), run.stderr.clone()));
+    insta::assert_snapshot!(run.stdout + &run.stderr, @"
+    imported 1 task (1 open); 10 skipped
+    skipped: line 3: issue 2 has no url, state
+    skipped: line 4: the issue has no number, body, labels, url, state
+    skipped: line 8: number is not a positive number
+    skipped: line 9: number is not a positive number
+    skipped: line 11: is not an issue: expected a JSON object
+    skipped: line 2: issue 2: url 'https://github.com/ann/shop/pull/2' is not https://HOST/OWNER/REPOSITORY/issues/2
+    skipped: line 5: issue 2: state 'MERGED' is neither OPEN nor CLOSED
+    skipped: line 6: issue 2: createdAt 'yesterday' is not a time such as 2026-01-31T12:00:00Z
+    skipped: line 7: issue 2: title must not be empty
+    skipped: line 10: issue 1 is on line 1 already
+    ");
     // The output of gh for a repository without open issues.
     assert_eq!(counts(&import(&world, &json!([]), &[]).exits(0).json()), [0, 0, 0, 0, 0]);
 }

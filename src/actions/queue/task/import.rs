@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     actions::{Answer, App},
-    domain::{Refusal, TaskId, issue, plural, rules::dependency_cycle, task::TaskFields},
+    domain::{LaneName, Refusal, TaskId, issue, plural, rules::dependency_cycle, task::TaskFields},
     store::{ReadTx, events, removed_tasks, tasks},
     wire::import::{
         BlockedTaskView, IgnoredFieldView, ImportFormat, ImportReport, MissingDependencyView, RecordAtLine, parse,
@@ -46,10 +46,12 @@ struct ImportPlan<'f> {
 /// written in several steps, otherwise in one write.
 ///
 /// # Errors
-/// `invalid_line` for a damaged file, naming the line; `invalid_value` for a file without tasks; `not_found` for unknown lanes; `cycle` of
-/// open tasks.
+/// `invalid_line` for a damaged file, naming the line; `invalid_value` for a file without tasks; `cycle` of open tasks; `not_found`
+/// when a lane goes while the import is written.
 pub fn import(app: &App, path: &Path, text: &str, form: Option<ImportFormat>, dry_run: bool) -> Result<Answer> {
-    let file = read(app, text, form)?;
+    let mut file = read(app, text, form)?;
+    let unknown = app.read(|tx| import_steps::unknown_lanes(tx, file.tasks.values()))?;
+    file.leave_out_lanes(&unknown);
     if dry_run {
         return app.read(|tx| {
             let plan = plan(tx, &file, true)?;
@@ -134,6 +136,16 @@ impl ImportFile {
         earlier.ignored.push(older);
     }
 
+    /// Takes the lanes that are not here from the tasks.
+    fn leave_out_lanes(&mut self, unknown: &BTreeSet<LaneName>) {
+        for one in self.tasks.values_mut() {
+            if let Some(lane) = one.task.fields.lane.take_if(|lane| unknown.contains(lane)) {
+                let (task_id, what) = (one.task.id.to_string(), "an unknown lane".into());
+                one.ignored.push(IgnoredFieldView { task_id, what, value: lane.to_string() });
+            }
+        }
+    }
+
     /// Removes links of closed tasks that close a cycle: a closed task waits for nothing. A cycle of open tasks stays.
     fn cut_closed_cycles(
         &mut self,
@@ -181,7 +193,6 @@ fn plan<'f>(tx: &ReadTx<'_>, file: &'f ImportFile, dry_run: bool) -> Result<Impo
         }
     }
     let skipped = ignored.len();
-    import_steps::check_lanes(tx, fresh.iter().copied())?;
     links.find_absent(tx)?;
     links.check_cycles(tx, fresh.iter().map(|one| &one.task.id), &BTreeSet::new())?;
     let absent = fresh.iter().flat_map(|one| links.absent_of(one)).collect();
@@ -241,7 +252,12 @@ fn note_table(fresh: &[&ImportedTask], report: &ImportReport) -> Vec<String> {
         fresh.iter().filter(|one| one.task.state.status().is_closed()).map(|one| one.task.id.as_str()).collect();
     let (skipped, ignored): (Vec<_>, Vec<_>) = report.ignored.iter().partition(|one| one.what == SKIPPED);
     let skipped = skipped.into_iter().map(|one| (format!("skipped: {}", one.value), one.task_id.clone()));
-    let blocked = report.blocked.iter().map(|one| (format!("blocked, since it was {}", one.was), one.task_id.clone()));
+    let blocked = report.blocked.iter().map(|one| {
+        // An open task waits for another reason than its status, which the sentence begins with.
+        let is_told = one.reason.starts_with(&one.was);
+        let was = if is_told { &*one.was } else { one.reason.split(' ').next().unwrap_or_default() };
+        (format!("blocked, since it was {was}"), one.task_id.clone())
+    });
     let absent = report.absent.iter().map(|MissingDependencyView { task_id, depends_on, kind }| {
         let what = if *kind == PARENT { "has an unknown parent" } else { "depends on an unknown task" };
         let what = if closed.contains(task_id.as_str()) { "is closed, with a link to an unknown task" } else { what };

@@ -30,7 +30,9 @@ use crate::{
         event_facts::{self, IssueLink},
         removed_tasks, tasks,
     },
-    wire::import::{IgnoredKeyView, IssueError, IssueImportReport, IssueRecord, IssueResultView, parse_issues},
+    wire::import::{
+        IgnoredKeyView, IssueError, IssueImportReport, IssueRecord, IssueResultView, ParseError, parse_issues,
+    },
 };
 
 /// The beginning of a task's id; the issue's number follows.
@@ -90,35 +92,49 @@ struct Plan {
     notes: Vec<String>,
 }
 
-/// Imports issues, all or none. A task follows its issue's title, body and labels until these are changed in Fairway.
+/// Imports issues. An odd one is left out with a note, unless none can be read. A task follows its issue's title, body and labels until these are changed in Fairway.
 /// `dry_run` writes nothing and returns the report that the import would return.
 ///
 /// # Errors
-/// `invalid_line` naming the line.
+/// `invalid_line` naming the line: of a damaged file, or of the first issue when none can be read.
 pub fn import(app: &App, text: &str, options: &IssueImportOptions, dry_run: bool) -> Result<Answer> {
-    let records = parse_issues(text).map_err(|error| match error {
-        IssueError::Invalid(error) => Refusal::Line { line: error.line, why: error.why },
-        IssueError::MissingKeys { line, number, keys } => Refusal::IssueKeysMissing { line, number, keys },
-    })?;
+    let broken = |ParseError { line, why }| Refusal::Line { line, why };
+    let (mut records, mut odd) = (Vec::new(), Vec::new());
+    for read in parse_issues(text).map_err(broken)? {
+        match read {
+            Ok(record) => records.push(record),
+            Err(IssueError::Invalid(error)) => odd.push(broken(error)),
+            Err(IssueError::MissingKeys { line, number, keys }) => {
+                odd.push(Refusal::IssueKeysMissing { line, number, keys });
+            }
+        }
+    }
     let mut issues: Vec<Issue> = Vec::new();
     let mut lines: BTreeMap<String, usize> = BTreeMap::new();
     for record in &records {
-        let issue = convert(record, options, app.env.now()).map_err(|refusal| Refusal::Line {
-            line: record.line,
-            why: format!("issue {}: {refusal}", record.number),
-        })?;
-        if let Some(earlier) = lines.insert(issue.url.key(), record.line) {
-            let why = format!("issue {} is on line {earlier} already", record.number);
-            return Err(Refusal::Line { line: record.line, why }.into());
+        let refused = |why: String| Refusal::Line { line: record.line, why: format!("issue {}{why}", record.number) };
+        match convert(record, options, app.env.now()) {
+            Err(refusal) => odd.push(refused(format!(": {refusal}"))),
+            Ok(issue) => match lines.get(&issue.url.key()) {
+                Some(earlier) => odd.push(refused(format!(" is on line {earlier} already"))),
+                None => {
+                    lines.insert(issue.url.key(), record.line);
+                    issues.push(issue);
+                }
+            },
         }
-        issues.push(issue);
     }
-    let ignored = ignored_keys(&records);
+    let told: Vec<String> = odd.iter().map(Refusal::to_string).collect();
+    if let (Some(first), true) = (odd.into_iter().next(), issues.is_empty()) {
+        return Err(first.into());
+    }
+    let empty =
+        IssueImportReport { skipped: told.len(), odd: told, ignored: ignored_keys(&records), ..Default::default() };
     if dry_run {
-        return app.read(|tx| answer(&plan(app, tx, &issues, &ignored, options, true)?));
+        return app.read(|tx| answer(&plan(app, tx, &issues, IssueImportReport { dry_run, ..empty }, options)?));
     }
     let done = app.mutate(|tx| {
-        let plan = plan(app, tx, &issues, &ignored, options, false)?;
+        let plan = plan(app, tx, &issues, empty.clone(), options)?;
         for (url, change) in &plan.changes {
             let (event, digests) = match change {
                 Change::Create(task, digests) => {
@@ -241,12 +257,10 @@ fn plan(
     app: &App,
     tx: &ReadTx<'_>,
     issues: &[Issue],
-    ignored: &[IgnoredKeyView],
+    report: IssueImportReport,
     options: &IssueImportOptions,
-    dry_run: bool,
 ) -> Result<Plan> {
     let links = known_links(tx, issues)?;
-    let report = IssueImportReport { dry_run, ignored: ignored.to_vec(), ..IssueImportReport::default() };
     let mut plan = Plan { changes: Vec::new(), report, notes: Vec::new() };
     let mut given: BTreeSet<TaskId> = BTreeSet::new();
     let (mut closed, mut kept) = (Vec::new(), Vec::new());
@@ -392,6 +406,9 @@ fn answer(plan: &Plan) -> Result<Answer> {
     if report.unchanged > 0 {
         let _ = write!(line, "; {} unchanged", tasks(report.unchanged));
     }
+    if !report.odd.is_empty() {
+        let _ = write!(line, "; {} skipped", report.odd.len());
+    }
     let skipped = |reason: &str| report.issues.iter().filter(|issue| issue.reason == Some(reason)).count();
     for (reason, why) in [("closed", "closed"), ("removed", "removed here")] {
         let count = skipped(reason);
@@ -402,7 +419,8 @@ fn answer(plan: &Plan) -> Result<Answer> {
     let mut answer = Answer::new(report, "", line)?;
     let changed = report.issues.iter().filter(|issue| matches!(issue.result, "created" | "updated"));
     answer.ids = changed.filter_map(|issue| issue.task_id.clone()).collect();
-    answer.notes.clone_from(&plan.notes);
+    answer.notes = shortened(report.odd.iter().map(|why| format!("skipped: {why}")).collect());
+    answer.notes.extend(plan.notes.iter().cloned());
     for ignored in &report.ignored {
         let of = plural::count(ignored.issues, "issue");
         answer.notes.push(format!("ignored: {} of {of}", excerpt(&ignored.key)));

@@ -195,7 +195,8 @@ fn convert(line: usize, record: Record, now: Timestamp) -> Result<ImportedTask, 
     if id.as_str() != original_id {
         notes.ignore("id", &original_id);
     }
-    let was = record.status.clone().unwrap_or_else(|| TaskStatus::Todo.as_str().to_owned());
+    let was = record.status.clone().filter(|status| !status.trim().is_empty());
+    let was = was.unwrap_or_else(|| TaskStatus::Todo.as_str().to_owned());
     let mut time = |what: &'static str, text: &Option<String>| {
         let text = text.as_deref()?;
         notes.accept(what, text, parse_time(text).ok_or_else(|| Refusal::invalid(what, "is no time")))
@@ -244,6 +245,12 @@ fn convert(line: usize, record: Record, now: Timestamp) -> Result<ImportedTask, 
         record.review_domains.unwrap_or_default().iter().map(|name| Label::parse(name)).collect::<Result<_, _>>()?;
     for link in record.dependencies.unwrap_or_default() {
         apply_link(&original_id, &link, &mut fields, &mut notes);
+    }
+    // A task that waits for itself would never be ready.
+    let own_parent = fields.parent.take_if(|parent| *parent == id);
+    if own_parent.is_some() || fields.depends_on.contains(&id) {
+        fields.depends_on.retain(|on| *on != id);
+        notes.ignore("a link to itself", id.as_str());
     }
     let is_used = |name: &str| DERIVED_FIELDS.contains(&name) || blocked.is_some() && REASON_FIELDS.contains(&name);
     let state = match Meaning::of(&was) {

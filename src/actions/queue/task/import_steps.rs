@@ -22,7 +22,7 @@ use crate::{
         },
     },
     domain::{
-        Event, EventKind, Refusal, TaskId,
+        Event, EventKind, LaneName, Refusal, TaskId,
         claim::{self, Claim},
         rules::dependency_cycle,
         task::{Task, TaskState, TaskStatus},
@@ -92,16 +92,24 @@ pub(super) fn step_len<'f>(tasks: impl IntoIterator<Item = &'f ImportedTask>) ->
     len
 }
 
-/// Refuses tasks that name an unknown lane.
-pub(super) fn check_lanes<'a>(tx: &ReadTx<'_>, incoming: impl Iterator<Item = &'a ImportedTask>) -> Result<()> {
-    let wanted: BTreeSet<_> = incoming.filter_map(|one| one.task.fields.lane.as_ref()).collect();
-    let mut missing = Vec::new();
-    for lane in wanted {
-        if lanes::find(tx, lane)?.is_none() {
-            missing.push(lane.to_string());
+/// The lanes that tasks name and that are not here.
+pub(super) fn unknown_lanes<'a>(
+    tx: &ReadTx<'_>,
+    incoming: impl Iterator<Item = &'a ImportedTask>,
+) -> Result<BTreeSet<LaneName>> {
+    let mut named: BTreeSet<LaneName> = incoming.filter_map(|one| one.task.fields.lane.clone()).collect();
+    if !named.is_empty() {
+        for lane in lanes::all(tx)? {
+            named.remove(&lane.name);
         }
     }
-    if missing.is_empty() { Ok(()) } else { Err(Refusal::NoneFound { noun: "lane", ids: missing }.into()) }
+    Ok(named)
+}
+
+/// Refuses tasks whose lane has gone since the file was read.
+fn check_lanes<'a>(tx: &ReadTx<'_>, incoming: impl Iterator<Item = &'a ImportedTask>) -> Result<()> {
+    let ids: Vec<String> = unknown_lanes(tx, incoming)?.iter().map(LaneName::to_string).collect();
+    if ids.is_empty() { Ok(()) } else { Err(Refusal::NoneFound { noun: "lane", ids }.into()) }
 }
 
 pub(super) fn insert(tx: &WriteTx<'_>, fresh: &[&ImportedTask]) -> Result<()> {
