@@ -106,7 +106,7 @@ fn git(error: &GitError) -> Failure {
             Some(command) => format!("install git: {command}"),
             None => "install git with the package manager of this system".to_owned(),
         }),
-        // A partial clone. Fairway fetches nothing by the programs that a repository names.
+        // A partial clone, in a call that fetches nothing.
         GitError::Failed { why, .. } if why.contains("promisor remote") => {
             Some("get the objects that are not here: git fetch --refetch --no-filter".to_owned())
         }

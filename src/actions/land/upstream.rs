@@ -106,7 +106,7 @@ impl Upstreams<'_> {
         let upstream = of_base(self.app, &self.git, name)?;
         (self.say)(&format!("fetching {}", upstream.name()));
         match self.git.fetch_upstream(&upstream, self.app.settings.land.timeout)? {
-            Fetched::Done => {}
+            Fetched::Done => self.git.bring_content(&format!("refs/heads/{name}"), &upstream.tracking)?,
             Fetched::NoBranch => {
                 let why = format!("{} has no branch {}", upstream.remote, upstream.branch);
                 return Err(no_upstream(self.app, name, why).into());

@@ -20,9 +20,6 @@ const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(1800);
 /// The entry in the base's reflog.
 const REFLOG_MESSAGE: &str = "fairway land";
 
-/// The longest reason that is quoted, in characters.
-const MAX_REASON_CHARS: usize = 300;
-
 /// Nothing may start work in the background: it would hold the lock of the landing.
 const FAST_FORWARD: [&str; 14] = [
     "-c",
@@ -380,7 +377,7 @@ impl Git<'_> {
     pub fn fast_forward(&self, commit: &str) -> Result<FastForward, GitError> {
         let args: Vec<&str> = FAST_FORWARD.into_iter().chain([commit]).collect();
         let vars = [("GIT_REFLOG_ACTION", OsStr::new(REFLOG_MESSAGE))];
-        let done = self.run_with(&args, &vars, b"", CHECKOUT_TIMEOUT)?;
+        let done = self.run_with_promisors(&args, &vars, CHECKOUT_TIMEOUT)?;
         if done.exit == ExitReason::Code(0) {
             return Ok(FastForward::Done);
         }
@@ -390,12 +387,7 @@ impl Git<'_> {
         if !files.is_empty() {
             return Ok(FastForward::Refused { files, is_untracked: !stderr.contains("local changes") });
         }
-        // The reason comes first, advice after it.
-        let reason = stderr.lines().find_map(|line| line.strip_prefix("fatal: ").or(line.strip_prefix("error: ")));
-        match reason {
-            Some(why) => Err(GitError::Failed { step: "merge", why: why.chars().take(MAX_REASON_CHARS).collect() }),
-            None => Err(git_error("merge", &done)),
-        }
+        Err(git_error("merge", &done))
     }
 
     /// Checks out a commit with a detached HEAD in a worktree in which no person works. Changes and new files are dropped.

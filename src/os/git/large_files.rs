@@ -1,7 +1,7 @@
 //! Large files of Git LFS: commits have pointers, and a push of them without their objects publishes files that cannot be checked
 //! out. git-lfs uploads the objects in a hook of the repository; Fairway runs none, and asks the person's own git-lfs instead.
 
-use std::{ffi::OsStr, time::Duration};
+use std::time::Duration;
 
 use super::{
     command::{Git, GitError, QUERY_TIMEOUT, succeeded},
@@ -51,8 +51,7 @@ impl Git<'_> {
         let (branch, none) = (format!("refs/heads/{}", upstream.branch), "0".repeat(commit.len()));
         let update = format!("{branch} {commit} {branch} {none}\n");
         let args = ["-c", NO_ALIAS, "lfs", "pre-push", &upstream.remote];
-        let vars: Vec<(&str, &OsStr)> = programs.vars().iter().map(|(name, value)| (&**name, &**value)).collect();
-        let done = self.run_with(&args, &vars, update.as_bytes(), limit)?;
+        let done = self.run_with(&args, &programs.vars(), update.as_bytes(), limit)?;
         Ok(reason(&done, limit).map(|why| format!("its large files (Git LFS) were not uploaded: {why}")))
     }
 

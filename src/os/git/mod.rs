@@ -19,6 +19,7 @@ mod merge_repository;
 mod named_fifos;
 mod network_programs;
 mod own_configuration;
+mod partial_clone;
 mod repository_facts;
 mod scratch;
 mod submodules;

@@ -31,22 +31,20 @@ pub(super) struct NetworkPrograms {
 
 impl NetworkPrograms {
     /// The environment variables that a call of git needs, so that it starts these programs.
-    pub(super) fn vars(&self) -> &[(String, OsString)] {
-        &self.vars
+    pub(super) fn vars(&self) -> Vec<(&str, &OsStr)> {
+        self.vars.iter().map(|(name, value)| (&**name, &**value)).collect()
     }
 
-    /// The `--upload-pack` option for a fetch, with the user's own program or git's default. `None` unless the repository's
-    /// configuration names another program.
-    pub(super) fn upload_pack(&self, remote: &str) -> Option<String> {
-        let program = self.remote.get(&format!("remote.{remote}.uploadpack"))?;
-        Some(format!("--upload-pack={program}"))
+    /// Whether the repository's configuration names a program on the other side of a fetch.
+    pub(super) fn names_upload_pack(&self) -> bool {
+        self.remote.keys().any(|name| name.ends_with(".uploadpack"))
     }
 
-    /// The `--receive-pack` option for a push, with the user's own program or git's default. `None` unless the repository's
-    /// configuration names another program.
-    pub(super) fn receive_pack(&self, remote: &str) -> Option<String> {
-        let program = self.remote.get(&format!("remote.{remote}.receivepack"))?;
-        Some(format!("--receive-pack={program}"))
+    /// The option of a fetch (`upload-pack`) or of a push (`receive-pack`) with the user's own program or git's default. `None` unless
+    /// the repository's configuration names another program.
+    pub(super) fn option(&self, name: &str, remote: &str) -> Option<String> {
+        let program = self.remote.get(&format!("remote.{remote}.{}", name.replace('-', "")))?;
+        Some(format!("--{name}={program}"))
     }
 
     fn new(listed: &[Entry], env: &BTreeMap<OsString, OsString>) -> Self {
@@ -159,9 +157,9 @@ mod tests {
         ];
         assert_eq!(settings, expected);
         assert_eq!(value(&found, "GIT_PROXY_COMMAND").as_deref(), Some(""));
-        assert_eq!(found.upload_pack("origin").as_deref(), Some("--upload-pack=git-upload-pack"));
-        assert_eq!(found.receive_pack("origin").as_deref(), Some("--receive-pack=mine"));
-        assert_eq!(found.upload_pack("other"), None);
+        assert_eq!(found.option("upload-pack", "origin").as_deref(), Some("--upload-pack=git-upload-pack"));
+        assert_eq!(found.option("receive-pack", "origin").as_deref(), Some("--receive-pack=mine"));
+        assert_eq!(found.option("upload-pack", "other"), None);
         // The user's own alone are left as they are.
         let found = programs("global\0credential.helper\nown\0global\0core.sshcommand\nown\0", &[]);
         assert_eq!(value(&found, "GIT_CONFIG_COUNT"), None);

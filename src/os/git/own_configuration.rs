@@ -72,7 +72,7 @@ impl Git<'_> {
         }
         let mut all = filter_flags(&settings, |name| !name.ends_with(".required"));
         all.extend(args.iter().map(|arg| arg.as_ref().to_owned()));
-        self.run_checked("checkout", &all, limit).map(drop)
+        succeeded("checkout", self.run_with_promisors(&all, &[], limit)?).map(drop)
     }
 
     /// Links the keys of git-crypt into git's directory of this worktree, where git-crypt looks for them.

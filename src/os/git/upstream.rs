@@ -138,8 +138,14 @@ impl Git<'_> {
             "--refmap=",
         ];
         let programs = self.network_programs()?;
-        let done =
-            self.run_on_network(&programs, &args, programs.upload_pack(&upstream.remote), upstream, &update, limit)?;
+        let done = self.run_on_network(
+            &programs,
+            &args,
+            programs.option("upload-pack", &upstream.remote),
+            upstream,
+            &update,
+            limit,
+        )?;
         let is_missing = || output_text(&done.stderr).contains("fatal: couldn't find remote ref");
         Ok(match reason(&done, limit) {
             None => Fetched::Done,
@@ -187,8 +193,14 @@ impl Git<'_> {
         if let Some(why) = self.upload_large_files(&programs, upstream, commit, limit)? {
             return Ok(Some(why));
         }
-        let done =
-            self.run_on_network(&programs, &args, programs.receive_pack(&upstream.remote), upstream, &update, limit)?;
+        let done = self.run_on_network(
+            &programs,
+            &args,
+            programs.option("receive-pack", &upstream.remote),
+            upstream,
+            &update,
+            limit,
+        )?;
         Ok(reason(&done, limit))
     }
 
@@ -207,8 +219,7 @@ impl Git<'_> {
             .chain(program.as_deref().map(AsRef::as_ref))
             .chain(["--", &upstream.remote, update].map(AsRef::as_ref))
             .collect();
-        let vars: Vec<(&str, &OsStr)> = programs.vars().iter().map(|(name, value)| (&**name, &**value)).collect();
-        self.run_with(&args, &vars, b"", limit)
+        self.run_with(&args, &programs.vars(), b"", limit)
     }
 }
 

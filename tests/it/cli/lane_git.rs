@@ -1,6 +1,10 @@
 //! Lanes in repositories of every shape: git is asked, and its whole reason is told.
 
-use std::fs;
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
 
 use super::land::{NO_GATES, commit, lane_dir, project};
 use crate::common::TestProject;
@@ -198,4 +202,131 @@ fn absent_hooks_and_submodules_are_said_with_the_way_to_them() {
     }
     assert!(lane_dir(&world, "c").join(".husky/_").is_dir() && lane_dir(&world, "c").join("library/.git").exists());
     assert_eq!(codes(), [""; 0]);
+}
+
+/// A project that was cloned with these flags, and another clone of its upstream.
+fn cloned(flags: &[&str]) -> (TestProject, PathBuf) {
+    let world = TestProject::uninitialized();
+    let root = world.root();
+    let (ahead, upstream) = (world.dir().join("ahead"), world.dir().join("upstream.git"));
+    let address = format!("file://{}", upstream.display());
+    world.git(world.dir(), &["init", "--quiet", "--bare", "--initial-branch=main", "upstream.git"]);
+    for name in ["uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"] {
+        world.git(&upstream, &["config", name, "true"]);
+    }
+    for (name, value) in [("user.name", "a"), ("user.email", "a@b")] {
+        world.git(world.dir(), &["config", "--global", name, value]);
+    }
+    world.git(world.dir(), &["clone", "--quiet", &address, "ahead"]);
+    for text in ["one", "two"] {
+        fs::write(ahead.join("f"), text).unwrap();
+        world.git(&ahead, &["add", "--all"]);
+        world.git(&ahead, &["commit", "--quiet", "--message", text]);
+    }
+    world.git(&ahead, &["push", "--quiet", "origin", "HEAD:main"]);
+    world.git(world.dir(), &[&["clone", "--quiet"], flags, &[&address, root.to_str().unwrap()]].concat());
+    world.run(["init"]).exits(0);
+    let config = fs::read_to_string(root.join(".fairway.toml")).unwrap();
+    fs::write(root.join(".fairway.toml"), format!("{config}{NO_GATES}")).unwrap();
+    world.git(&root, &["add", "--all"]);
+    world.git(&root, &["commit", "--quiet", "--message=fairway"]);
+    world.git(&root, &["push", "--quiet"]);
+    (world, ahead)
+}
+
+/// The upstream gets a commit of the other clone.
+fn grow(world: &TestProject, ahead: &Path, text: &str) {
+    world.git(ahead, &["pull", "--quiet", "--rebase", "origin", "main"]);
+    fs::write(ahead.join("f"), text).unwrap();
+    world.git(ahead, &["commit", "--quiet", "--all", "--message", text]);
+    world.git(ahead, &["push", "--quiet", "origin", "HEAD:main"]);
+}
+
+/// A clone without the content of files that are not checked out: git gets it when it needs it, and so does Fairway, but never by a
+/// program that the repository names.
+#[test]
+fn partial_clone_gets_what_it_lacks_by_no_program_of_the_repository() {
+    const HINT: &str = "get the objects that are not here: git fetch --refetch --no-filter";
+    let (world, ahead) = cloned(&["--filter=blob:none"]);
+    let root = world.root();
+    grow(&world, &ahead, "three");
+    world.git(&root, &["fetch", "--quiet"]);
+    let (sign, evil) = (world.dir().join("ran"), world.dir().join("evil"));
+    fs::write(&evil, format!("#!/bin/sh\ntouch {}\nexec git-upload-pack \"$@\"\n", sign.display())).unwrap();
+    fs::set_permissions(&evil, PermissionsExt::from_mode(0o755)).unwrap();
+    world.git(&root, &["config", "remote.origin.uploadpack", evil.to_str().unwrap()]);
+    let refused = world.run(["lane", "add", "up", "--create-worktree", "--base", "origin/main", "--json"]);
+    assert_eq!(refused.refuses(7, "git_failed").error()["hint"], HINT);
+    assert!(!sign.exists() && !lane_dir(&world, "up").exists());
+    world.git(&root, &["config", "--unset", "remote.origin.uploadpack"]);
+    let file = |dir: &Path| fs::read_to_string(dir.join("f")).unwrap();
+
+    world.run(["lane", "add", "up", "--create-worktree", "--base", "origin/main"]).exits(0);
+    assert_eq!(file(&lane_dir(&world, "up")), "three");
+    grow(&world, &ahead, "four");
+    world.run(["lane", "add", "c", "--create-worktree"]).exits(0);
+    commit(&world, "c", &[("new.txt", "1")]);
+    world.run(["land", "c", "--fetch"]).exits(0);
+    assert_eq!((file(&root), root.join("new.txt").exists()), ("four".to_owned(), true));
+    // A base that moved without its checkout.
+    world.run(["lane", "add", "d", "--create-worktree"]).exits(0);
+    commit(&world, "d", &[("other.txt", "1")]);
+    world.git(&root, &["push", "--quiet"]);
+    grow(&world, &ahead, "five");
+    world.git(&root, &["fetch", "--quiet"]);
+    world.git(&root, &["switch", "--quiet", "--detach"]);
+    world.git(&root, &["update-ref", "refs/heads/main", "refs/remotes/origin/main"]);
+    world.run(["lane", "sync", "d"]).exits(0);
+    assert_eq!(file(&lane_dir(&world, "d")), "five");
+}
+
+/// A clone without the older history: lanes work, land, are pushed and follow the upstream.
+#[test]
+fn shallow_clone_lands_pushes_and_follows_its_upstream() {
+    let (world, ahead) = cloned(&["--depth=1"]);
+    let root = world.root();
+    assert!(root.join(".git/shallow").exists());
+    world.run(["lane", "add", "c", "--create-worktree"]).exits(0);
+    world.run(["lane", "add", "d", "--create-worktree"]).exits(0);
+    commit(&world, "c", &[("c.txt", "1")]);
+    commit(&world, "d", &[("d.txt", "1")]);
+    grow(&world, &ahead, "three");
+    world.run(["land", "c", "--push"]).exits(0);
+    assert_eq!(tip(&world, "main"), tip(&world, "origin/main"));
+    assert_eq!((fs::read_to_string(root.join("f")).unwrap().as_str(), root.join("c.txt").exists()), ("three", true));
+    world.run(["lane", "sync", "d"]).exits(0);
+    world.run(["land", "d", "--push"]).exits(0);
+    assert!(!lane_dir(&world, "d").exists());
+}
+
+/// Work in a submodule of a submodule counts, and without it the worktree goes.
+#[test]
+fn work_in_a_submodule_of_a_submodule_keeps_the_worktree() {
+    let world = project(NO_GATES);
+    let root = world.root();
+    world.git(&root, &["config", "--global", "protocol.file.allow", "always"]);
+    let (inner, library) = (world.dir().join("inner"), world.dir().join("library"));
+    for dir in [&inner, &library] {
+        fs::create_dir(dir).unwrap();
+        world.git(dir, &["init", "--quiet", "--initial-branch=main"]);
+        world.git(dir, &["commit", "--quiet", "--allow-empty", "--message=one"]);
+    }
+    for (dir, from, name) in [(&library, &inner, "inner"), (&root, &library, "library")] {
+        world.git(dir, &["submodule", "--quiet", "add", from.to_str().unwrap(), name]);
+        world.git(dir, &["commit", "--quiet", "--message", name]);
+    }
+    let said = world.run(["lane", "add", "c", "--create-worktree"]).exits(0).stderr;
+    let command = said.trim_end().rsplit_once(": ").unwrap().1;
+    assert!(world.command("sh").args(["-c", command]).status().unwrap().success(), "{said}");
+    let deep = lane_dir(&world, "c").join("library/inner");
+    fs::write(deep.join("own.txt"), "own").unwrap();
+    let shown = world.run(["lane", "show", "c"]).exits(0).stdout;
+    assert!(shown.contains("\nsubmodule   library, which has work in the submodule inner"), "{shown}");
+    for args in [&["lane", "close", "c", "--rm-worktree"][..], &["lane", "rm", "c"]] {
+        let said = world.run(args).stderr;
+        assert!(said.contains("inner") && deep.join("own.txt").exists(), "{args:?}: {said}");
+    }
+    fs::remove_file(deep.join("own.txt")).unwrap();
+    world.run(["lane", "close", "c", "--rm-worktree"]).exits(0);
+    assert!(!lane_dir(&world, "c").exists());
 }

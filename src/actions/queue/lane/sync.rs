@@ -147,6 +147,7 @@ pub(in crate::actions) fn prepare(
             let why = format!("session {session} works in it");
             return Err(Refusal::LaneHeld { lane: name.clone(), why, hint }.into());
         }
+        git.bring_content(&head, &base_commit)?;
     }
     Ok(LaneUpdate { name: name.clone(), dir, branch, base, base_commit, head, behind, ahead })
 }
