@@ -32,6 +32,8 @@ need less less
 need screen screen
 need script bsdutils
 need ssh-keygen openssh-client
+need gpg gnupg
+need pinentry-curses pinentry-curses
 need flock util-linux
 need make make
 need perl perl

@@ -18,7 +18,7 @@ use nix::{
     errno::Errno,
     poll::{PollFd, PollFlags},
     sys::{
-        signal::{Signal, killpg},
+        signal::{Signal, kill, killpg},
         wait::{Id, WaitPidFlag, WaitStatus, waitid},
     },
     unistd::Pid,
@@ -78,23 +78,30 @@ pub fn capture_with_limit(call: &Call<'_>, most: usize) -> io::Result<Captured> 
 
 /// Like [`capture_with_limit`]. `started` is called with the process id, which is also the group id, before any output is read.
 pub fn capture_and_announce(call: &Call<'_>, most: usize, started: impl FnOnce(i32)) -> io::Result<Captured> {
-    run(call, most, started, || None)
+    run(call, most, false, started, || None)
 }
 
-/// Like [`capture_with_limit`]. While the command runs, `help` is called, and again after the time that it returns.
-pub fn capture_with_help(call: &Call<'_>, most: usize, help: impl FnMut() -> Option<Duration>) -> io::Result<Captured> {
-    run(call, most, |_| {}, help)
+/// Like [`capture_with_limit`]. While the command runs, `help` is called, and again after the time that it returns. With
+/// `in_foreground` the command stays in this process's group: it can ask at the terminal, and Ctrl-C there ends both.
+pub fn capture_with_help(
+    call: &Call<'_>,
+    most: usize,
+    in_foreground: bool,
+    help: impl FnMut() -> Option<Duration>,
+) -> io::Result<Captured> {
+    run(call, most, in_foreground, |_| {}, help)
 }
 
 fn run(
     call: &Call<'_>,
     most: usize,
+    in_foreground: bool,
     started: impl FnOnce(i32),
     mut help: impl FnMut() -> Option<Duration>,
 ) -> io::Result<Captured> {
     // Without the arguments: they can contain texts of people.
     let span = tracing::debug_span!("program", program = %call.program.display(), pid = Empty, exit = Empty).entered();
-    let mut child = call.spawn(Stdio::piped())?;
+    let mut child = call.spawn(Stdio::piped(), in_foreground)?;
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
     span.record("pid", pid);
     started(pid);
@@ -117,7 +124,11 @@ fn run(
             Some(Signal::SIGTERM) => Signal::SIGKILL,
             Some(_) => return Err(io::Error::other("the command cannot be killed")),
         };
-        signal_group(pid, next)?;
+        if in_foreground {
+            kill(Pid::from_raw(pid), next)?
+        } else {
+            signal_group(pid, next)?
+        }
         sent = Some(next);
         deadline = Instant::now() + GRACE;
     }
@@ -136,10 +147,11 @@ fn run(
 }
 
 impl Call<'_> {
-    /// Starts the command with pipes for stdin and stdout and with this stderr, as the leader of a process group.
-    pub(super) fn spawn(&self, stderr: Stdio) -> io::Result<Child> {
+    /// Starts the command with pipes for stdin and stdout and with this stderr, as the leader of a process group unless it stays
+    /// in this process's group.
+    pub(super) fn spawn(&self, stderr: Stdio, in_foreground: bool) -> io::Result<Child> {
         let mut command = command(self.program, self.args);
-        if signals::are_ends_deferred() {
+        if in_foreground || signals::are_ends_deferred() {
             signals::with_empty_mask(&mut command);
         }
         command
@@ -148,9 +160,11 @@ impl Call<'_> {
             .current_dir(self.cwd)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(stderr)
-            .process_group(0)
-            .spawn()
+            .stderr(stderr);
+        if !in_foreground {
+            command.process_group(0);
+        }
+        command.spawn()
     }
 }
 

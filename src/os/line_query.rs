@@ -23,7 +23,7 @@ const MAX_REPLY_BYTES: usize = 8 << 20;
 /// Runs a program and passes each line of its output to `wanted`, until that returns a value. `None` when the program ends, or
 /// the call's limit is reached, before that. In every case the process group of the program is killed at the end.
 pub fn query<T>(call: &Call<'_>, mut wanted: impl FnMut(&str) -> Option<T>) -> io::Result<Option<T>> {
-    let mut child = call.spawn(Stdio::null())?;
+    let mut child = call.spawn(Stdio::null(), false)?;
     let reply = read_reply(&mut child, call, &mut wanted);
     // The child is not reaped yet, so its process group id cannot be reused.
     let killed = i32::try_from(child.id()).map(|pid| killpg(Pid::from_raw(pid), Signal::SIGKILL));

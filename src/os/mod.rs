@@ -1,5 +1,6 @@
 //! The operating system, Linux: users, hosts, files, locks, processes, waiting. Knows nothing of Fairway's nouns.
 
+pub mod asking;
 pub mod browser;
 pub mod bubblewrap;
 pub mod capture;

@@ -110,6 +110,7 @@ fn git(error: &GitError) -> Failure {
         GitError::Failed { why, .. } if why.contains("promisor remote") => {
             Some("get the objects that are not here: git fetch --refetch --no-filter".to_owned())
         }
+        GitError::NotSigned { unlock, .. } => Some(format!("unlock the key, then again: {unlock}")),
         GitError::Failed { step: "add" | "diff" | "diff-files", .. } => {
             Some("compare what is committed: git diff BASE...BRANCH".to_owned())
         }

@@ -148,7 +148,8 @@ impl LockedLand<'_> {
             let merges =
                 candidate::open_merges(self.app, &self.git)?.writing_to_project().with_attributes_of(&top.commit);
             let (sign, generated) = (self.app.settings.land.sign, regenerate::files(self.app));
-            let maker = CandidateMaker { project: self.git, merges: merges.git(), sign, generated: &generated };
+            let project = self.git.asking(self.app.env.terminal.stdin);
+            let maker = CandidateMaker { project, merges: merges.git(), sign, generated: &generated };
             match candidate::make(self.app, &maker, &unit, &top.commit)? {
                 Integration::Commit(made) => {
                     Integration::Commit(regenerate::settle(self.app, self.checks, &maker, &unit, &top.commit, made)?)

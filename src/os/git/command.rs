@@ -86,6 +86,13 @@ pub enum GitError {
         step: &'static str,
         why: String,
     },
+    /// A commit was not signed.
+    #[error("the commit cannot be signed: {why}")]
+    NotSigned {
+        why: String,
+        /// The command that unlocks the key.
+        unlock: String,
+    },
 }
 
 /// Git in one directory.
@@ -96,18 +103,22 @@ pub struct Git<'a> {
     more_vars: &'a [(OsString, OsString)],
     /// Whether the variables may select a repository.
     is_exact: bool,
+    /// Whether a program that signs may ask at the terminal.
+    pub(super) may_ask: bool,
+    /// Whether one asks there now, in this process's group.
+    is_asking: bool,
 }
 
 impl<'a> Git<'a> {
     /// Git in this directory, with these environment variables. Variables that would make git use another repository than that of
     /// the directory are ignored.
     pub const fn new(vars: &'a BTreeMap<OsString, OsString>, directory: &'a Path) -> Self {
-        Self { vars, dir: directory, more_vars: &[], is_exact: false }
+        Self { vars, dir: directory, more_vars: &[], is_exact: false, may_ask: false, is_asking: false }
     }
 
     /// Like [`Self::new`], but variables that select a repository are kept.
     pub(super) const fn new_exact(vars: &'a BTreeMap<OsString, OsString>, directory: &'a Path) -> Self {
-        Self { vars, dir: directory, more_vars: &[], is_exact: true }
+        Self { vars, dir: directory, more_vars: &[], is_exact: true, may_ask: false, is_asking: false }
     }
 
     pub(super) const fn vars(&self) -> &'a BTreeMap<OsString, OsString> {
@@ -118,6 +129,16 @@ impl<'a> Git<'a> {
     #[must_use]
     pub(super) const fn with_vars(self, more_vars: &'a [(OsString, OsString)]) -> Self {
         Self { more_vars, ..self }
+    }
+
+    /// This git, whose programs that sign may ask a person at the terminal.
+    #[must_use]
+    pub const fn asking(self, may_ask: bool) -> Self {
+        Self { may_ask, ..self }
+    }
+
+    pub(super) const fn in_foreground(self, is_asking: bool) -> Self {
+        Self { is_asking, ..self }
     }
 
     pub const fn dir(&self) -> &'a Path {
@@ -145,7 +166,8 @@ impl<'a> Git<'a> {
         let (git, args) = (self.program()?, with_fixed(args));
         let call = Call { program: &git, args: &args, env: &env, cwd: self.dir, stdin, limit, ends_group: true };
         let mut fifos = NamedFifos::below(self.dir);
-        capture::capture_with_help(&call, MAX_WHOLE_OUTPUT, || fifos.answer()).map_err(GitError::CannotStart)
+        capture::capture_with_help(&call, MAX_WHOLE_OUTPUT, self.is_asking, || fifos.answer())
+            .map_err(GitError::CannotStart)
     }
 
     /// Runs git in the foreground: it writes to this process's stdout, through the pager when that is a terminal. `pager` is
@@ -245,7 +267,12 @@ pub(super) fn reason(stderr: &str) -> String {
     for line in stderr.lines() {
         let sentence = ["fatal: ", "error: "].into_iter().find_map(|begin| line.strip_prefix(begin));
         let line = sentence.unwrap_or(line).trim();
-        if line.is_empty() || line.starts_with("warning: ") || line.starts_with("hint: ") || seen.contains(&line) {
+        if line.is_empty()
+            || line.starts_with("warning: ")
+            || line.starts_with("hint: ")
+            || line.starts_with("[GNUPG:]")
+            || seen.contains(&line)
+        {
             continue;
         }
         let continues = sentence.is_none() && line.starts_with(|first: char| first.is_lowercase());

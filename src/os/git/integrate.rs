@@ -11,7 +11,7 @@ use super::{
     command::{Git, GitError, QUERY_TIMEOUT, found, git_error, output_text, succeeded, unknown_form},
     network_programs,
 };
-use crate::os::exit_reason::ExitReason;
+use crate::os::{asking, exit_reason::ExitReason};
 
 /// The time limit of one merge, of one commit and of the final step.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(1800);
@@ -257,8 +257,13 @@ impl Git<'_> {
         for parent in parents {
             args.extend(["-p".into(), parent.into()]);
         }
-        let quiet: Vec<(&str, OsString)> =
-            if sign { network_programs::no_question(self.vars()).collect() } else { Vec::new() };
+        let terminal = if sign && self.may_ask { asking::terminal() } else { None };
+        let place: Vec<(&str, OsString)> = match &terminal {
+            _ if !sign => Vec::new(),
+            Some(terminal) => vec![("GPG_TTY", terminal.into())],
+            // Else gpg would ask at a terminal at which no person may be.
+            None => network_programs::no_question(self.vars()).chain([("GPG_TTY", OsString::new())]).collect(),
+        };
         let mut vars: Vec<(&str, &OsStr)> = match identity {
             Identity::Configured => Vec::new(),
             Identity::Author { name, email, date, .. } => {
@@ -275,19 +280,38 @@ impl Git<'_> {
             .map(|(name, value)| (name, OsStr::new(value)))
             .to_vec(),
         };
-        vars.extend(quiet.iter().map(|(name, value)| (*name, value.as_os_str())));
+        vars.extend(place.iter().map(|(name, value)| (*name, value.as_os_str())));
         if sign {
             args.push("-S".into());
         }
-        let done = self.run_with(&args, &vars, message, MERGE_TIMEOUT)?;
-        let done = succeeded("commit-tree", done).map_err(|error| match error {
-            GitError::Failed { step, why } if sign => GitError::Failed {
-                step,
-                why: format!("{why} (the commit is to be signed: unlock the key first, as ssh-add does)"),
-            },
-            other => other,
-        })?;
-        Ok(output_text(&done.stdout))
+        let make = || self.in_foreground(terminal.is_some()).run_with(&args, &vars, message, MERGE_TIMEOUT);
+        let done = match &terminal {
+            Some(terminal) => asking::at(terminal, make).map_err(GitError::CannotStart)?,
+            None => make(),
+        }?;
+        match succeeded("commit-tree", done) {
+            Ok(done) => Ok(output_text(&done.stdout)),
+            Err(GitError::Failed { why, .. }) if sign => {
+                Err(GitError::NotSigned { why, unlock: self.command_that_unlocks()? })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The command by which a person makes the key that signs usable.
+    fn command_that_unlocks(&self) -> Result<String, GitError> {
+        let get = |args: &[&str]| Ok(output_text(&self.run(&[&["config"], args].concat(), QUERY_TIMEOUT)?.stdout));
+        let (format, key) = (get(&["--get", "gpg.format"])?, get(&["--type=path", "--get", "user.signingkey"])?);
+        let quoted = |text: &str| format!(" {}", shell_words::quote(text));
+        Ok(match (&*format, &*key) {
+            ("ssh", key) => {
+                let file = if key.starts_with('/') { quoted(key.trim_end_matches(".pub")) } else { String::new() };
+                let has_agent = self.vars().get(OsStr::new("SSH_AUTH_SOCK")).is_some_and(|socket| !socket.is_empty());
+                format!("{}ssh-add{file}", if has_agent { "" } else { "eval \"$(ssh-agent -s)\" && " })
+            }
+            (_, "") => "GPG_TTY=$(tty) gpg --sign </dev/null >/dev/null".to_owned(),
+            (_, key) => format!("GPG_TTY=$(tty) gpg --local-user{} --sign </dev/null >/dev/null", quoted(key)),
+        })
     }
 
     /// Whether the configuration asks to sign the commits of branches.

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::land::{NO_GATES, commit, head, lane_dir, main_commit, project, status, submitted};
-use crate::common::TestProject;
+use crate::common::{TestProject, terminal::at_terminal, test_project::FAIRWAY};
 
 /// A change of a lane's worktree.
 type Edit<'a> = Box<dyn Fn(&Path) + 'a>;
@@ -508,23 +508,70 @@ fn squash_keeps_authors_messages_and_sign_offs() {
     );
 }
 
-/// A signing key with a passphrase asks nobody in the background: the landing ends at once, with the reason and the way on, also in a
-/// terminal.
-#[test]
-fn key_with_a_passphrase_ends_a_landing_with_the_reason() {
+/// A project whose landings are signed, with lanes `c` and `d` that have a commit each; `main` has one that they lack.
+fn signed(format: &str, key: &str) -> TestProject {
     let world = project(&format!("{NO_GATES}\n[land]\nsign = true\n"));
-    let key = world.dir().join("key");
-    let made = world.command("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "secret", "-f"]).arg(&key).status();
-    assert!(made.unwrap().success());
-    for (name, value) in [("gpg.format", "ssh"), ("user.signingkey", key.with_extension("pub").to_str().unwrap())] {
+    for (name, value) in [("gpg.format", format), ("user.signingkey", key)] {
         world.git(&world.root(), &["config", "--global", name, value]);
     }
-    lane(&world, "c", |dir| fs::write(dir.join("new.txt"), "1").unwrap());
-    let before = main_commit(&world);
-    let mut script = world.command("script");
-    let command = format!("{} land c", crate::common::test_project::FAIRWAY);
-    let output = script.args(["--quiet", "--return", "--command", &command, "/dev/null"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("incorrect passphrase") && said.contains("unlock the key first, as ssh-add does"), "{said}");
-    assert_eq!(main_commit(&world), before);
+    for name in ["c", "d"] {
+        lane(&world, name, |dir| fs::write(dir.join(name), "1").unwrap());
+    }
+    fs::write(world.root().join("here.txt"), "1").unwrap();
+    world.git(&world.root(), &["add", "--all"]);
+    world.git(&world.root(), &["commit", "--quiet", "--message=here"]);
+    world
+}
+
+/// Lands where nobody can be asked, then at a terminal: first Ctrl-C, then the passphrase; and at last again where nobody can be asked.
+fn sign_with_a_passphrase(world: &TestProject, reason: &str, unlock: &str, typed: &str) {
+    let before = main_commit(world);
+    let refused = |lane: &str| {
+        let error = world.run(["land", lane, "--json"]).refuses(7, "git_failed").error();
+        assert!(error["message"].as_str().unwrap().starts_with("the commit cannot be signed: "), "{error}");
+        assert!(error["message"].as_str().unwrap().contains(reason), "{error}");
+        assert_eq!(error["hint"], format!("unlock the key, then again: {unlock}"));
+    };
+    refused("c");
+    let land = || {
+        let mut command = world.command("setsid");
+        command.args(["--ctty", "--wait", FAIRWAY, "land", "c"]).current_dir(world.root());
+        command
+    };
+    let stopped = at_terminal(land(), &[("assphrase", "\u{3}")]);
+    assert_ne!(stopped.code, Some(0), "{stopped:?}");
+    assert_eq!(main_commit(world), before);
+    // The lock is free, and nothing is half done.
+    refused("d");
+    let landed = at_terminal(land(), &[("assphrase", typed)]);
+    assert_eq!(landed.code, Some(0), "{landed:?}");
+    assert!(world.git(&world.root(), &["cat-file", "commit", "main"]).contains("\ngpgsig "));
+    assert_eq!(world.git(&world.root(), &["status", "--short", "--untracked-files=no"]), "");
+}
+
+#[test]
+fn ssh_key_with_a_passphrase_asks_at_a_terminal_or_ends_a_landing_with_the_reason() {
+    let keys = TestProject::uninitialized();
+    let key = keys.dir().join("key");
+    let made = keys.command("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "secret", "-f"]).arg(&key).status();
+    assert!(made.unwrap().success());
+    let world = signed("ssh", key.with_extension("pub").to_str().unwrap());
+    let unlock = format!("eval \"$(ssh-agent -s)\" && ssh-add {}", key.display());
+    sign_with_a_passphrase(&world, "incorrect passphrase", &unlock, "secret\r");
+}
+
+#[test]
+fn gpg_key_with_a_passphrase_asks_at_a_terminal_or_ends_a_landing_with_the_reason() {
+    let world = signed("openpgp", "ann@example.com");
+    let gpg = |args: &[&str]| {
+        let run = world.command(args[0]).args(&args[1..]).output().unwrap();
+        assert!(run.status.success(), "{run:?}");
+    };
+    let make = ["--quick-generate-key", "Ann <ann@example.com>", "ed25519", "sign", "never"];
+    gpg(&[&["gpg", "--batch", "--pinentry-mode", "loopback", "--passphrase", "secret"][..], &make].concat());
+    let forget = ["gpgconf", "--kill", "gpg-agent"];
+    gpg(&forget);
+    let unlock = "GPG_TTY=$(tty) gpg --local-user ann@example.com --sign </dev/null >/dev/null";
+    sign_with_a_passphrase(&world, "Inappropriate ioctl for device", unlock, "secret\r");
+    gpg(&forget);
 }

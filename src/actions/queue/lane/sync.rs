@@ -156,7 +156,7 @@ impl LaneUpdate {
     /// Makes the commit to which the lane's branch will move, and moves nothing. The first value says how the branch will
     /// move: `fast_forward`, `merge` or `rebase`. Fails with `sync_conflict`, `merge_commits`.
     pub(in crate::actions) fn plan(&self, app: &App, rebase: bool) -> Result<(&'static str, SyncPlan)> {
-        let git = Git::new(app.env.vars(), &self.dir);
+        let git = Git::new(app.env.vars(), &self.dir).asking(app.env.terminal.stdin);
         let merges = MergeRepository::open(&git, &app.project.state.join("sync"))?.writing_to_project();
         let merges = merges.with_attributes_of(&self.head);
         let (how, to) = self.work_out(&git, &merges.git(), rebase)?;
