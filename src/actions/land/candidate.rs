@@ -12,6 +12,7 @@ use crate::{
 };
 
 const MAX_TITLE_CHARS: usize = 200;
+const MAX_DESCRIPTION_BYTES: usize = 2_000;
 
 /// Opens a throw-away repository for merges, which reads no configuration of the project.
 pub(super) fn open_merges(app: &App, git: &Git<'_>) -> Result<MergeRepository, GitError> {
@@ -38,7 +39,7 @@ pub(super) fn make(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &st
 fn make_in_style(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &str) -> Result<Integration> {
     Ok(match app.settings.land.style {
         LandStyle::Merge => maker.merge(base, &unit.commit, &message(unit))?,
-        LandStyle::Squash => maker.squash(base, &unit.commit, &subject(unit), &trailers(unit))?,
+        LandStyle::Squash => maker.squash(base, &unit.commit, &described(unit), &trailers(unit))?,
         LandStyle::Rebase => {
             if maker.project.has_merges(base, &unit.commit)? {
                 return Err(Refusal::CannotRebase { of: unit.label(), next: unit.bring_in_by_hand(app) }.into());
@@ -61,6 +62,13 @@ fn subject(unit: &Unit) -> String {
     let others: Vec<String> = lines.collect();
     let body = if others.is_empty() { String::new() } else { format!("\n{}\n", others.join("\n")) };
     format!("{subject}\n{body}")
+}
+
+/// The subject of one commit for several, and what it is for, unless that is a long text for an agent.
+fn described(unit: &Unit) -> String {
+    let bodies = unit.members.iter().map(|one| one.task.fields.body.trim());
+    let bodies = bodies.filter(|body| !body.is_empty() && body.len() <= MAX_DESCRIPTION_BYTES);
+    [subject(unit).trim()].into_iter().chain(bodies).collect::<Vec<_>>().join("\n\n")
 }
 
 pub(super) fn trailers(unit: &Unit) -> Vec<String> {

@@ -486,6 +486,8 @@ fn interrupted_landing_is_told_by_doctor_until_the_next_completes_it() {
 fn squash_keeps_authors_messages_and_sign_offs() {
     let world = project(&format!("{NO_GATES}\n[land]\nstyle = \"squash\"\n"));
     world.run(["lane", "add", "c", "--create-worktree"]).exits(0);
+    world.run(["task", "add", "Both", "--body", "What they are for.", "--lane", "c"]).exits(0);
+    world.run(["claim", "T-1"]).exits(0);
     let dir = lane_dir(&world, "c");
     for (name, author, message) in [
         (
@@ -499,11 +501,12 @@ fn squash_keeps_authors_messages_and_sign_offs() {
         world.git(&dir, &["add", "--all"]);
         world.git(&dir, &["commit", "--quiet", &format!("--author={author}"), "--message", message]);
     }
-    world.run(["land", "c"]).exits(0);
+    world.run(["task", "submit", "T-1"]).exits(0);
+    world.run(["land", "T-1"]).exits(0);
     let landed = world.git(&world.root(), &["log", "-1", "--format=%an%n%B", "main"]);
     assert_eq!(
         landed.trim_end(),
-        "Eve\nLand lane c\n\n* feat: b\n\nWhy so.\n\n* fix: c\n\nFairway-Lane: c\nCo-authored-by: Bot <bot@x.example>\nSigned-off-by: Bot \
+        "Eve\nT-1: Both\n\nWhat they are for.\n\n* feat: b\n\nWhy so.\n\n* fix: c\n\nFairway-Task: T-1\nFairway-Lane: c\nCo-authored-by: Bot <bot@x.example>\nSigned-off-by: Bot \
          <bot@x.example>\nCo-authored-by: Ann <ann@x.example>"
     );
 }
