@@ -118,6 +118,8 @@ pub struct LaneGitView {
     pub dirty: Option<bool>,
     /// The number of files with such changes.
     pub changed_files: Option<usize>,
+    /// The submodules with work that is nowhere else, each with that work; only `lane show` looks into them.
+    pub submodules: Vec<String>,
     /// Why a value is unknown; null when all are known.
     pub problem: Option<String>,
 }

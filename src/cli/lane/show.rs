@@ -69,6 +69,9 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
         field("work", git.work.as_deref());
         field("commit", commit.as_deref());
         field("changes", changes.as_deref());
+        for submodule in &git.submodules {
+            field("submodule", Some(submodule));
+        }
         field("problem", git.problem.as_deref());
     }
     field("setup", setup(lane).map(LaneSetupView::words).as_deref());

@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::{
     checkout::{self, Presence},
-    setup, work,
+    setup, work, worktree,
 };
 use crate::{
     actions::{
@@ -93,7 +93,16 @@ pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
         Ok((lane, view))
     })?;
     // Git is asked outside of the snapshot, which would keep the store's log from being truncated.
-    view.lane.git = Some(git_view(app, &lane));
+    let mut git = git_view(app, &lane);
+    if let (Some(git), Presence::Present(dir)) = (&mut git, checkout::presence(app, &lane))
+        && dir.join(".gitmodules").exists()
+    {
+        match worktree::uncommitted_work(app, &dir) {
+            Ok(work) => git.submodules = work.submodules,
+            Err(error) => git.problem = Some(error.to_string()),
+        }
+    }
+    view.lane.git = Some(git);
     view.lane.setup = Some(setup::view(app, &lane));
     view.lane.port = Some(port(&lane_env::ports(app), &lane));
     Ok(view)
@@ -141,6 +150,7 @@ fn inspect(app: &App, lane: &Lane, dir: &Path, base: String) -> LaneGitView {
         behind: apart.map(|(_, behind)| behind),
         dirty: changed_files.map(|files| files > 0),
         changed_files,
+        submodules: Vec::new(),
         problem,
     }
 }
