@@ -208,6 +208,8 @@ clear_scrollback() {
 attach() {
   if ! find_pane "$1" || ! ask -Q info; then die "there is no session '$1'"; fi
   { [ -t 0 ] && [ -t 1 ]; } || die 'attach needs a terminal'
+  # One that is unknown here is most likely much like that one.
+  if command -v infocmp >/dev/null && ! infocmp >/dev/null 2>&1; then export TERM=xterm-256color; fi
   screen_there screen -x "${pane}"
 }
 

@@ -48,6 +48,25 @@ choose_server() {
   esac
 }
 
+# What removes old files may have removed the socket of a living server; tmux makes it again on USR1. The server is the one that
+# start noted, as long as a process of that number is a tmux.
+identity=
+make_socket_again() {
+  server=${identity%%.*}
+  [ -n "${server}" ] && [ ! -e "${address}" ] || return 1
+  read -r command <"/proc/${server}/comm" || return 1
+  case ${command} in
+    tmux*) ;;
+    *) return 1 ;;
+  esac
+  kill -USR1 "${server}" || return 1
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    [ ! -e "${address}" ] || return 0
+    sleep 0.1
+  done
+  return 1
+} 2>/dev/null
+
 # Asks or tells the server something; its answer is in $said. False when there is no such server or pane. A server that does
 # not answer, or a tmux that cannot be run, is a failure and never an answer. With $given it reads this script's stdin.
 given=
@@ -57,7 +76,10 @@ ask() {
     0:*) return 0 ;;
     124:*) die 'tmux did not answer' ;;
     126:* | 127:*) die "tmux cannot be run: ${said}" ;;
-    *'no server running on '* | *'error connecting to '*'(No such file or directory)'*) return 1 ;;
+    *'no server running on '* | *'error connecting to '*'(No such file or directory)'*)
+      make_socket_again || return 1
+      ask "$@"
+      ;;
     *"can't find pane"* | *"can't find session"* | *"can't find window"*) return 1 ;;
     # Whatever the target, tmux says this while its server has no session at all.
     *'no current target'*) return 1 ;;
@@ -308,6 +330,8 @@ attach() {
   if [ "${around%%,*}" = "${address}" ]; then
     TMUX=${around} exec tmux -u switch-client -t "${session}"
   fi
+  # One that is unknown here is most likely much like that one.
+  if command -v infocmp >/dev/null && ! infocmp >/dev/null 2>&1; then export TERM=xterm-256color; fi
   exec tmux -u "${flag}" "${address}" attach-session -t "${session}"
 }
 

@@ -109,7 +109,8 @@ pub fn ways_on(task: &TaskId, status: TaskStatus, claimant: Claimant<'_>) -> Vec
         // Its claim is not released while it works: the task would have two workers.
         Some(true) if alive.is_orphaned() => vec![stop_orphan(id)],
         Some(true) if session.status == SessionStatus::Stale => {
-            vec![NextCommand::new("record that it is alive", "fairway session reconcile")]
+            let end = NextCommand::new("or end it, if its terminal is gone", format!("fairway session stop {id}"));
+            vec![NextCommand::new("record that it is alive", "fairway session reconcile"), end]
         }
         None if session.status == SessionStatus::Stale => {
             let explain = NextCommand::new("see what is known of it", format!("fairway explain session {id}"));
@@ -243,7 +244,10 @@ mod tests {
         one.provider = Some(crate::domain::id::Label::parse("acme").unwrap());
         assert_eq!(ways(&one, &gone(), false, 0), ["fairway start T-1 --provider acme", release]);
         one.status = SessionStatus::Stale;
-        assert_eq!(ways(&one, &ProcessObservation::Alive, false, 0), ["fairway session reconcile"]);
+        assert_eq!(
+            ways(&one, &ProcessObservation::Alive, false, 0),
+            ["fairway session reconcile", "fairway session stop s-1"]
+        );
         assert_eq!(ways(&one, &ProcessObservation::NotRecorded, false, 0), ["fairway explain session s-1", release]);
         // Nothing but its own report is known of it.
         one.status = SessionStatus::Ended;

@@ -373,3 +373,17 @@ fn pane_that_is_closed_takes_its_program_along() {
     assert_eq!(caller.call(&["process-alive", "x"], "sleep").exits(0).stdout, "false\n");
     caller.said(&["stop", "x"]);
 }
+
+/// What removes old files in a temporary directory takes the socket of a living server; the next call makes the server put it back.
+#[test]
+fn removed_socket_of_a_living_server_is_made_again() {
+    let caller = Caller::of("tmux");
+    let report = caller.start("x", "exec cat", json!({}));
+    let socket = PathBuf::from(report["socket"].as_str().unwrap());
+    fs::remove_file(&socket).unwrap();
+    assert_eq!(caller.said(&["list-running", ""]), "");
+    assert_eq!(caller.said(&["is-running", "x"]), "true\n");
+    assert!(socket.exists());
+    assert_eq!(caller.said(&["list-running", ""]), "x\n");
+    caller.said(&["stop", "x"]);
+}
