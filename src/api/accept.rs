@@ -180,7 +180,12 @@ impl Acceptor {
                 Transport::Port { .. } => Site::local_address(request.headers(), ends),
                 Transport::Network { is_encrypted } => Site::network_address(request.headers(), ends, is_encrypted),
             });
-            let is_page = page_address.is_some() || matches!(transport, Transport::Network { .. });
+            let is_page = match transport {
+                Transport::Socket => false,
+                // Who comes by a wrong way reads a page that says so.
+                Transport::Port { .. } => page_address.is_some() || auth::is_browser(request.headers()),
+                Transport::Network { .. } => true,
+            };
             let authenticated = auth::check_target(&request)
                 .and_then(|()| if is_page { Ok(()) } else { transport.authenticate(&request) });
             let path = request.uri().path().to_owned();

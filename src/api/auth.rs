@@ -62,6 +62,12 @@ impl Transport {
     }
 }
 
+/// Whether a person looks at the answer: browsers ask for HTML, and clients of the worker API do not.
+pub(super) fn is_browser(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|value| value.split(',')).any(|kind| kind.trim().starts_with("text/html"))
+}
+
 /// Refuses a request whose target is a full URL with another host than the header `Host`, because HTTP gives the URL
 /// precedence. Error: `not_admitted`.
 pub(super) fn check_target<T>(request: &Request<T>) -> Result<(), ApiError> {

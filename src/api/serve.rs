@@ -80,7 +80,7 @@ pub struct ListenAddress {
     pub page: Option<String>,
     /// The page's address in the network.
     pub listen: Option<SocketAddr>,
-    /// The page's origin there; null without such an address.
+    /// Where the page is for other machines: there, or behind the proxy of `serve.hosts`.
     pub listen_url: Option<String>,
     /// The SHA-256 fingerprint of the certificate there; null without HTTPS.
     pub fingerprint: Option<String>,
@@ -152,7 +152,8 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
                 let transport = Transport::Network { is_encrypted: tls.is_some() };
                 accept_loops.push(tokio::spawn(accept_on_port(acceptor.clone(), listener, transport, tls)));
             }
-            let addresses = SiteAddresses { port: number, listen, fingerprint };
+            let proxied = app.settings.serve.hosts.clone();
+            let addresses = SiteAddresses { port: number, listen, fingerprint, proxied };
             let site = Site::open(&addresses, person, &options.page.providers, is_inside)?;
             let page = site.shown();
             files.write_page(&page)?;

@@ -75,7 +75,9 @@ pub(super) fn head() -> Response {
 }
 
 fn response(body: Body) -> Response {
-    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
+    // A proxy must not keep events back.
+    let unbuffered = (header::HeaderName::from_static("x-accel-buffering"), "no");
+    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store"), unbuffered];
     (StatusCode::OK, head, body).into_response()
 }
 

@@ -26,7 +26,7 @@ use crate::{
 /// .fairway/runtime/worker.port holds the port and worker.token the bearer token. With --open, your browser shows the board and
 /// can answer permission requests, prompt and stop agents: `fairway guide board`. Its key ends with the server;
 /// `fairway device pair` makes one that lasts. With --listen, the board is in the network by HTTPS, with a certificate of its own
-/// whose fingerprint is printed. With --install, a systemd user unit is written that keeps the server running at a fixed port; the
+/// whose fingerprint is printed. A proxy on this machine is named in [serve] hosts. With --install, a systemd user unit is written that keeps the server running at a fixed port; the
 /// commands that start it are printed, and are yours to run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -151,6 +151,9 @@ fn words(at: &ListenAddress) -> String {
             }
             None => writeln!(words, "the board is unencrypted at {url}"),
         };
+    }
+    if let (None, Some(url)) = (at.listen, &at.listen_url) {
+        let _ = writeln!(words, "a proxy shows the board at {url}; pair a browser there: fairway device pair");
     }
     if let Some(url) = &at.open_url {
         let _ = writeln!(words, "open the board, once and within two minutes: {url}");

@@ -20,6 +20,7 @@ mod sandbox;
 mod schema;
 mod section;
 mod sections;
+mod serve;
 mod set_key;
 mod settings;
 mod store;
@@ -51,6 +52,7 @@ pub use sections::{
     ApprovalSettings, CheckSettings, ClaimOrder, ClaimSettings, JobSettings, OverlapAction, OverlapSettings,
     ProjectSettings, ReviewRoute, SessionSettings, TaskSettings, parse_size,
 };
+pub use serve::ServeSettings;
 pub use set_key::set_key;
 pub use settings::Settings;
 pub use store::{StoreEngine, StoreSettings, check_scheme, has_password, masked_url, without_password};

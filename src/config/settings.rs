@@ -8,7 +8,7 @@ use super::{
     AgentSettings, ApprovalSettings, Backend, BudgetSettings, CheckSettings, ClaimSettings, ConfigError,
     ContextSettings, ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaneSettings, Layers,
     NotifySettings, OverlapSettings, Project, ProjectSettings, ProviderSettings, ReviewRoute, ReviewSettings,
-    RoleSettings, SandboxSettings, SessionSettings, StoreSettings, TaskSettings,
+    RoleSettings, SandboxSettings, ServeSettings, SessionSettings, StoreSettings, TaskSettings,
     guard::GuardRules,
     section::{Section, Wrong, section},
     sections::GateSettings,
@@ -64,6 +64,8 @@ section! {
         /// Notifications.
         pub notify: NotifySettings,
         pub sandbox: SandboxSettings,
+        /// The board in the browser.
+        pub serve: ServeSettings,
     }
 }
 

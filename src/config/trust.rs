@@ -18,8 +18,9 @@ use crate::{
     os::digest::sha256_hex,
 };
 
-/// The sections that name programs or their environment, or say what an agent may do.
-const SECTIONS: &[&str] = &["approvals", "backends", "forge", "guard", "identity", "providers", "roles", "sandbox"];
+/// The sections that name programs or their environment, or say what an agent may do or who reaches the board.
+const SECTIONS: &[&str] =
+    &["approvals", "backends", "forge", "guard", "identity", "providers", "roles", "sandbox", "serve"];
 
 /// Whether the programs that the files name may be run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -49,6 +49,8 @@ pub(in crate::api) struct Site {
     port: u16,
     /// `None` without an address in the network.
     network_origin: Option<String>,
+    /// Where a proxy on this machine shows the page.
+    proxied: Vec<String>,
     /// The fingerprint of the certificate for the network. `None` without HTTPS.
     pub(super) fingerprint: Option<String>,
     pub(super) devices: Arc<DeviceKeys>,
@@ -64,6 +66,8 @@ pub(in crate::api) struct PageAddress {
     /// The page's origin, as the browser must name it.
     pub(super) origin: String,
     pub(super) way: DeviceWay,
+    /// Whether a proxy on this machine, of whatever user, brings the requests.
+    is_proxied: bool,
     /// The client's and the server's end of the connection.
     ends: (SocketAddr, SocketAddr),
 }
@@ -83,6 +87,8 @@ pub(in crate::api) struct SiteAddresses {
     pub(in crate::api) listen: Option<SocketAddr>,
     /// The fingerprint of the certificate for the network. `None` without HTTPS.
     pub(in crate::api) fingerprint: Option<String>,
+    /// Where a proxy on this machine shows the page, such as `https://example.org/board`.
+    pub(in crate::api) proxied: Vec<String>,
 }
 
 impl Site {
@@ -104,7 +110,8 @@ impl Site {
         let site = Arc::new(Self {
             name,
             port: addresses.port,
-            network_origin: listen.map(|at| format!("{scheme}://{at}")),
+            network_origin: listen.map(|at| format!("{scheme}://{at}")).or_else(|| addresses.proxied.first().cloned()),
+            proxied: addresses.proxied.clone(),
             fingerprint: addresses.fingerprint.clone(),
             devices,
             secrets: Mutex::default(),
@@ -168,7 +175,7 @@ impl Site {
     /// on this machine that is another user's program: other users can see the code in the arguments of the program that
     /// opens the browser.
     pub(super) fn exchange(&self, address: &PageAddress, code: &str) -> Result<Option<String>> {
-        if !address.is_of_this_user() {
+        if address.is_proxied || !address.is_of_this_user() {
             return Ok(None);
         }
         let key = random::hex().context("cannot generate a key")?;
@@ -208,8 +215,16 @@ impl Site {
     /// The page's address in a request to a port of 127.0.0.1. Returns `None` when the request is not for the page.
     pub(in crate::api) fn local_address(headers: &HeaderMap, ends: (SocketAddr, SocketAddr)) -> Option<PageAddress> {
         let site = Self::current()?;
-        let is_page = single_header(headers, header::HOST)? == format!("{}:{}", site.name, site.port);
-        is_page.then(|| PageAddress { origin: site.origin(), way: DeviceWay::Local, ends })
+        let host = single_header(headers, header::HOST)?;
+        if host == format!("{}:{}", site.name, site.port) {
+            return Some(PageAddress { origin: site.origin(), way: DeviceWay::Local, is_proxied: false, ends });
+        }
+        let (scheme, name) = site.proxied.iter().find_map(|url| {
+            let (scheme, rest) = url.split_once("://")?;
+            rest.split('/').next().filter(|name| host.eq_ignore_ascii_case(name)).map(|name| (scheme, name))
+        })?;
+        let origin = format!("{scheme}://{name}");
+        Some(PageAddress { origin, way: DeviceWay::Network, is_proxied: true, ends })
     }
 
     /// The page's address in a request from the network. Returns `None` for a wrong `Host`: its port must be the server's,
@@ -229,15 +244,21 @@ impl Site {
             }
         };
         let origin = format!("{scheme}://{host}");
-        (named.port() == ends.1.port()).then_some(PageAddress { origin, way: DeviceWay::Network, ends })
+        (named.port() == ends.1.port()).then_some(PageAddress {
+            origin,
+            way: DeviceWay::Network,
+            is_proxied: false,
+            ends,
+        })
     }
 }
 
 impl PageAddress {
-    /// Whether the client is a program of this user. For a client on another machine this is unknown, and the answer is true.
+    /// Whether the client is a program of this user. For a client on another machine or behind a proxy this is unknown, and the
+    /// answer is true.
     pub(super) fn is_of_this_user(&self) -> bool {
         let (client, server) = self.ends;
-        !client.ip().is_loopback() || network::uid_of_connection(client, server) == Some(user::uid())
+        self.is_proxied || !client.ip().is_loopback() || network::uid_of_connection(client, server) == Some(user::uid())
     }
 
     /// The attributes for cookies that the page sets at this address.

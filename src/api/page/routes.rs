@@ -134,7 +134,11 @@ pub(in crate::api) async fn respond(request: Request, address: Option<PageAddres
 
 async fn route(request: Request, address: Option<PageAddress>, wants_json: bool) -> Result<Response, ApiError> {
     let refused = |why: &str| ApiError::unauthorized(StatusCode::FORBIDDEN, why);
-    let address = address.ok_or_else(|| refused("invalid Host header: must be the address of the page"))?;
+    let address = address.ok_or_else(|| {
+        refused("invalid Host header: must be the address of the page").with_hint(
+            "open the page: fairway serve --open; or let the proxy pass Host on, and name it in serve.hosts: fairway config edit",
+        )
+    })?;
     let site = Site::current().ok_or_else(|| ApiError::busy("the server is shutting down"))?;
     let (path, method) = (request.uri().path().to_owned(), request.method().clone());
     let methods = methods_of(&path).ok_or_else(|| ApiError::unknown_page(&path))?;

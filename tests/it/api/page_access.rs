@@ -206,3 +206,45 @@ fn another_user_who_sees_the_code_does_not_get_in() {
     // The person's own browser still does.
     assert_eq!(Client::new(&server).get("/").status, 200);
 }
+
+/// Behind a proxy, which another user of this machine runs, the page has the address that `serve.hosts` names, and nothing else has.
+#[test]
+fn page_is_reached_through_a_proxy_by_its_named_host_alone() {
+    let world = world();
+    configure(&world, "[serve]\nhosts = [\"board.example.org\", \"http://10.1.2.3:8080/tools/board\"]");
+    let server = Server::start(&world, &["--http", "--open"]);
+    assert_eq!(server.at["listen_url"], "https://board.example.org");
+    let links = world.json(["device", "pair"]);
+    assert!(links["links"][0].as_str().unwrap().starts_with("https://board.example.org/pair?code="), "{links}");
+    let code = links["code"].as_str().unwrap();
+    let through = |host: &str, method: &str, path: &str, headers: &str, body: &str| {
+        let headers = format!("host: {host}\r\naccept: text/html\r\n{headers}");
+        request(server.port(), method, path, &headers, body)
+    };
+    // A code that other users can see in the arguments of a browser is for this machine alone.
+    let once = code_path(server.at["open_url"].as_str().unwrap());
+    assert_eq!(through("board.example.org", "GET", &once, "", "").status, 401);
+    let own = "origin: https://board.example.org\r\ncontent-type: application/x-www-form-urlencoded\r\n";
+    let wrong = own.replace("https", "http");
+    let form = format!("code={code}&name=desk");
+    assert_eq!(through("board.example.org", "POST", "/pair", &wrong, &form).status, 403);
+    let paired = through("board.example.org", "POST", "/pair", own, &form);
+    let cookie = paired.header("set-cookie").unwrap_or_else(|| panic!("{}", paired.body));
+    assert!(cookie.contains("; Secure;"), "{cookie}");
+    let key = format!("cookie: {}\r\n", cookie.split(';').next().unwrap());
+    for host in ["board.example.org", "BOARD.example.org", "10.1.2.3:8080"] {
+        assert_eq!(through(host, "GET", "/", &key, "").status, 200, "{host}");
+    }
+    assert_eq!(through("board.example.org", "GET", "/health", &key, "").status, 404);
+    // A person who comes by another way reads why; a program gets JSON as before.
+    let port = server.port();
+    for host in ["evil.example.org", &format!("127.0.0.1:{port}")] {
+        let page = through(host, "GET", "/", &key, "");
+        assert_eq!((page.status, page.header("content-type")), (403, Some("text/html; charset=utf-8")), "{host}");
+        assert!(page.body.contains("invalid Host header") && page.body.contains("serve.hosts"), "{}", page.body);
+        let program = request(port, "GET", "/", &format!("host: {host}\r\n{key}"), "");
+        assert_eq!(program.header("content-type"), Some("application/json"), "{host}");
+    }
+    let head = request(port, "HEAD", "/events", &format!("host: board.example.org\r\n{key}"), "");
+    assert_eq!(head.header("x-accel-buffering"), Some("no"));
+}
