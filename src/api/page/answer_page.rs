@@ -71,7 +71,7 @@ pub(super) async fn answer(
     let line = valid.command.line(&valid.token.command, &form);
     let (command, hooks) = (valid.command, site.hooks);
     let answer = state::run_blocking_as(site.feed.factory(), move |app| command.run(app, &form, hooks)).await?;
-    Ok(done(&Done { answer, command: line, undo: None }, "/", wants_json))
+    Ok(done(&Done { answer, command: line, undo: None }, "./", wants_json))
 }
 
 /// Refuses tokens from other users' programs, over plain HTTP in the network, and at a server that does not act for a
@@ -121,10 +121,10 @@ fn page(valid: &Valid, input: Option<&Value>, token: &str) -> String {
         tool_input(&mut html, input);
     }
     if valid.action == AnswerAction::Allow && input.is_none_or(is_cut) {
-        html.markup("<p class=\"way\"><a href=\"/\">to the board</a></p>");
+        html.markup("<p class=\"way\"><a href=\"./\">to the board</a></p>");
         return page_layout::end(html).into_string();
     }
-    html.markup("<form method=\"post\" action=\"/answer\">");
+    html.markup("<form method=\"post\" action=\"answer\">");
     hidden(&mut html, "token", token);
     let class = match valid.action {
         AnswerAction::Answer => {
@@ -136,6 +136,6 @@ fn page(valid: &Valid, input: Option<&Value>, token: &str) -> String {
     };
     html.markup("<p><code>").text(&valid.token.command).markup("</code></p><button class=\"").markup(class);
     html.markup("\">").markup(valid.action.label()).markup("</button></form>");
-    html.markup("<p class=\"way\"><a href=\"/\">to the board</a></p>");
+    html.markup("<p class=\"way\"><a href=\"./\">to the board</a></p>");
     page_layout::end(html).into_string()
 }

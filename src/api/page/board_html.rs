@@ -49,9 +49,9 @@ pub fn page_parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<(&'stati
 /// The address of what a row opens.
 fn opened(row: &ListRow) -> String {
     match (row.kind, &row.lane, &row.task) {
-        (RowKind::Session | RowKind::Claim | RowKind::Lane, Some(lane), _) => address("/lane", &[("name", lane)]),
-        (RowKind::Claim | RowKind::ReadyTask, _, Some(task)) => address("/tasks", &[("task", task)]) + "#task",
-        (RowKind::MoreTasks, ..) => "/tasks".to_owned(),
+        (RowKind::Session | RowKind::Claim | RowKind::Lane, Some(lane), _) => address("lane", &[("name", lane)]),
+        (RowKind::Claim | RowKind::ReadyTask, _, Some(task)) => address("tasks", &[("task", task)]) + "#task",
+        (RowKind::MoreTasks, ..) => "tasks".to_owned(),
         _ => place(&row.key),
     }
 }

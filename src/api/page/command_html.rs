@@ -44,7 +44,7 @@ pub(super) fn open_form(
     fields: impl FnOnce(&mut Html),
 ) {
     let (label, question) = (command.text_label(), command.question());
-    html.markup("<form method=\"post\" action=\"/act\">");
+    html.markup("<form method=\"post\" action=\"act\">");
     hidden(html, "command", words);
     if let Some(question) = question {
         html.markup("<p class=\"question\">").text(question).markup("</p>");

@@ -40,7 +40,7 @@ pub(super) async fn revoke(site: &Arc<Site>, form: &Form) -> Result<Response, Ap
     let name = DeviceName::parse(form.get("revoke")).map_err(anyhow::Error::from)?;
     let command = format!("fairway device revoke {name}");
     let answer = state::run_blocking_as(site.feed.factory(), move |app| devices::revoke(app, &name)).await?;
-    Ok(done(&Done { answer, command, undo: None }, "/devices", false))
+    Ok(done(&Done { answer, command, undo: None }, "devices", false))
 }
 
 fn devices_html(devices: &[DeviceView], own: Option<&str>) -> String {
@@ -71,7 +71,7 @@ fn draw_device(html: &mut Html, device: &DeviceView, is_own: bool) {
     time(html, Some(&device.seen_at.to_string()));
     html.markup(" ago; paired until ").text(&device.expires_at.to_local()).markup("</p>");
     html.markup("<details><summary").attribute("aria-label", &format!("revoke… {}", device.name));
-    html.markup(">revoke…</summary><form method=\"post\" action=\"/devices\">");
+    html.markup(">revoke…</summary><form method=\"post\" action=\"devices\">");
     hidden(html, "revoke", &device.name);
     html.markup("<p class=\"question\">");
     html.markup(if is_own {
@@ -103,7 +103,7 @@ pub(super) struct PairingView {
 pub(super) fn pair_form(code: &str) -> String {
     let mut html = begin("pair this browser", None);
     html.markup(
-        "<main id=\"board\" class=\"pair\"><h1>Pair this browser</h1><form method=\"post\" action=\"/pair\">\
+        "<main id=\"board\" class=\"pair\"><h1>Pair this browser</h1><form method=\"post\" action=\"pair\">\
          <p><label>Code <input name=\"code\" autocomplete=\"off\" autocapitalize=\"characters\" spellcheck=\"false\" required",
     );
     html.attribute("value", code).markup(
@@ -140,7 +140,7 @@ pub(super) fn pairing_page(view: &PairingView) -> String {
     html.markup("<p>Or open <code>/pair</code> there and type the code <strong class=\"code\">").text(&view.code);
     html.markup("</strong>. After ").text(&MAX_WRONG_CODES.to_string()).markup(" wrong codes it is valid no more.</p>");
     certificate(&mut html, view.fingerprint.as_deref());
-    html.markup("<p class=\"way\"><a href=\"/\">to the board</a></p>");
+    html.markup("<p class=\"way\"><a href=\"./\">to the board</a></p>");
     page_layout::end(html).into_string()
 }
 

@@ -19,7 +19,7 @@ pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, a
             section(html, &one.part, access);
         }
     };
-    let mut html = begin(project, Some("/page.js"));
+    let mut html = begin(project, Some("page.js"));
     header(&mut html, project, PageName::Board, "", |html| part(html, "counts"));
     html.markup("<main id=\"board\" class=\"board\" tabindex=\"-1\"")
         .attribute("data-since", &feed.id(frame.version))
@@ -39,13 +39,13 @@ pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, a
     html.markup("<footer>");
     if access == Access::Full {
         html.markup(
-            "<details><summary>pair another device…</summary><form method=\"post\" action=\"/device\">\
+            "<details><summary>pair another device…</summary><form method=\"post\" action=\"device\">\
              <p class=\"question\">The device stays paired for 90 days, or until you revoke it: \
              <code>fairway device revoke DEVICE</code></p>\
              <p><label>Name <input name=\"name\" autocomplete=\"off\" maxlength=\"64\" placeholder=\"phone\"></label></p>\
              <button name=\"access\" value=\"read-only\" class=\"plain\">pair it to look only</button> \
              <button name=\"access\" value=\"full\" class=\"danger\">pair it with full access</button></form></details>\
-             <a href=\"/devices\">paired devices</a>",
+             <a href=\"devices\">paired devices</a>",
         );
     } else {
         html.markup("<p>This browser may only look.</p>");
@@ -107,12 +107,12 @@ pub(super) fn failure(failure: &Failure) -> String {
         html.markup("<p>hint: ").text(hint).markup("</p>");
     }
     if failure.code == "not_admitted" || failure.code == "pairing_refused" {
-        html.markup("<p class=\"way\"><a href=\"/pair\">pair this browser with a code</a></p>");
+        html.markup("<p class=\"way\"><a href=\"pair\">pair this browser with a code</a></p>");
     }
     end(html)
 }
 
 fn end(mut html: Html) -> String {
-    html.markup("<p class=\"way\"><a href=\"/\">to the board</a></p>");
+    html.markup("<p class=\"way\"><a href=\"./\">to the board</a></p>");
     page_layout::end(html).into_string()
 }

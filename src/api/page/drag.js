@@ -29,7 +29,7 @@ export const drag = (main, act) => {
       if (!document.getElementById(`card-${task}`) || group.querySelector(`[id="card-${CSS.escape(task)}"]`)) return;
       const form = document.createElement("form");
       form.method = "post";
-      form.action = "/act";
+      form.action = "act";
       const field = document.createElement("input");
       [field.type, field.name, field.value] = ["hidden", "command", `fairway task edit ${task} ${group.dataset.drop}`];
       form.append(field);

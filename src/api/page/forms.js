@@ -25,10 +25,10 @@ export const say = (text, refused) => {
 const UNDO_TIME = 60000;
 const offerUndo = (command) => {
   const form = document.createElement("form");
-  [form.method, form.action] = ["post", "/act"];
+  [form.method, form.action] = ["post", "act"];
   const field = (name, value) => Object.assign(form.appendChild(document.createElement("input")), { type: "hidden", name, value });
   field("command", command);
-  if (location.pathname === "/review") field("back", `/review?task=${encodeURIComponent(command.split(" ")[3])}`);
+  if (location.pathname.endsWith("/review")) field("back", `review?task=${encodeURIComponent(command.split(" ")[3])}`);
   const button = form.appendChild(document.createElement("button"));
   button.textContent = "undo";
   button.setAttribute("aria-keyshortcuts", "u");

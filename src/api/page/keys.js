@@ -1,6 +1,6 @@
 // Keys of every page, and the palette. A control names its key itself, as `aria-keyshortcuts`.
 
-import { say } from "/forms.js";
+import { say } from "./forms.js";
 
 const HELP = `j k     next, previous row          Enter   open it, then into it
 /       search                       Ctrl-K  everything on this page by its name

@@ -127,11 +127,11 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents, at: Option<Line
     }
     html.markup("</p>");
     for held in &contents.lane.tasks {
-        html.markup("<h2 class=\"plain\"><a").attribute("href", &address("/tasks", &[("task", &held.id)]));
+        html.markup("<h2 class=\"plain\"><a").attribute("href", &address("tasks", &[("task", &held.id)]));
         html.markup(">").text(&held.id).markup(" ").text(&held.title).markup("</a></h2><p class=\"crumb\">");
         labelled(html, "state", &status_words(held.status));
         if held.status == "review" {
-            html.markup("<a").attribute("href", &address("/review", &[("task", &held.id)])).markup(">review it</a>");
+            html.markup("<a").attribute("href", &address("review", &[("task", &held.id)])).markup(">review it</a>");
         }
         html.markup("</p>");
     }
@@ -263,7 +263,7 @@ fn changes(html: &mut Html, frame: &PageFrame, contents: &Contents, (is_chosen, 
     let task = contents.lane.tasks.first().filter(|_| frame.can_act());
     let words =
         task.map(|task| format!("fairway review comment {} FILE:LINE TEXT --commit {}", task.id, patches.commit));
-    let back = address("/lane", &[("name", &contents.lane.lane.name)]);
+    let back = address("lane", &[("name", &contents.lane.lane.name)]);
     let comments = LineComments::new(back, words, &contents.comments).open_at(at);
     tab(html, ("changes", "Changes"), committed.files() + uncommitted.files(), is_chosen, |html| {
         committed.draw(html, "changed", false, &comments);

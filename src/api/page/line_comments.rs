@@ -35,7 +35,7 @@ impl<'a> LineComments<'a> {
 
     /// For a patch whose lines are in no commit.
     pub(super) const fn none() -> Self {
-        Self { back: Cow::Borrowed("/"), words: None, comments: &[], at: None }
+        Self { back: Cow::Borrowed("./"), words: None, comments: &[], at: None }
     }
 
     /// These comments with the form open below a line.

@@ -1,6 +1,6 @@
 // Says whether the page is current. The server proves it with a beat, at each change and at least every 15 s.
 
-import { say } from "/forms.js";
+import { say } from "./forms.js";
 
 const connection = document.getElementById("connection");
 const result = document.getElementById("result");
@@ -9,7 +9,7 @@ const BEAT_LIMIT = 19000;
 // The time between two attempts to connect again. The browser tries its open connections first, which may all be dead.
 const RETRY_DELAY = 5000;
 // The timers of a hidden tab are slow; those of a worker are not.
-const clock = new Worker("/clock.js");
+const clock = new Worker("clock.js");
 
 let source;
 let listen;

@@ -1,9 +1,9 @@
 // What is open beside the list, or instead of it on a phone: an item of the list, and the lane that it is about, with its live
 // screens. The fragment of the address names it.
 
-import { showAges } from "/ages.js";
-import { reopen } from "/live.js";
-import { showPatches } from "/patch.js";
+import { showAges } from "./ages.js";
+import { reopen } from "./live.js";
+import { showPatches } from "./patch.js";
 
 const main = document.getElementById("board");
 const body = document.getElementById("lane");
@@ -80,7 +80,7 @@ const fetchLane = async () => {
   timer = undefined;
   fetchedAt = Date.now();
   const shown = lane;
-  const answer = await fetch(`/lane?name=${encodeURIComponent(lane)}`, { headers: { accept: "text/html" } });
+  const answer = await fetch(`lane?name=${encodeURIComponent(lane)}`, { headers: { accept: "text/html" } });
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("board");
   if (lane !== shown) return;
   // Text that a person has begun to write meanwhile stays.
@@ -159,7 +159,7 @@ export const showOpen = () => {
   }
   const wasOpened = main.classList.contains("opened");
   main.classList.toggle("opened", chosen !== "");
-  if (address && address !== chosen) history.replaceState(null, "", chosen ? `#${encodeURIComponent(chosen)}` : "/");
+  if (address && address !== chosen) history.replaceState(null, "", chosen ? `#${encodeURIComponent(chosen)}` : "./");
   if (!chosen && isWide.matches && all.length) chosen = keyOf(all[0]);
   const [row, thing] = [rowOf(chosen), thingOf(chosen)];
   isLane = !thing;

@@ -120,7 +120,7 @@ fn commands(html: &mut Html, need: &NeedView, approval: Option<&ApprovalView>, a
     html.markup("<div class=\"commands\">");
     if let Some(task) = need.task_id.as_ref().filter(|_| matches!(need.kind, "review" | "gate" | "landing")) {
         html.markup("<a class=\"button\" aria-keyshortcuts=\"v\"")
-            .attribute("href", &address("/review", &[("task", task)]));
+            .attribute("href", &address("review", &[("task", task)]));
         html.markup(">review ").text(task).markup("</a>");
     }
     let subject = need.session_id.as_ref().or(need.task_id.as_ref()).map_or("", String::as_str);

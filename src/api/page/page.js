@@ -1,11 +1,11 @@
 // Keeps the board current: the server sends the HTML of changed items. Without this script the page can be read, and its forms
 // work.
 
-import { showAges } from "/ages.js";
-import { say, send } from "/forms.js";
-import "/keys.js";
-import { connect, refuseIfStale, reopen, setTitle } from "/live.js";
-import { followLane, laneToFollow, refreshLane, showOpen, showScreen } from "/open.js";
+import { showAges } from "./ages.js";
+import { say, send } from "./forms.js";
+import "./keys.js";
+import { connect, refuseIfStale, reopen, setTitle } from "./live.js";
+import { followLane, laneToFollow, refreshLane, showOpen, showScreen } from "./open.js";
 
 const main = document.getElementById("board");
 const news = document.getElementById("news");
@@ -128,7 +128,7 @@ const showTitle = () => {
   const count = document.querySelectorAll("#needs li").length;
   setTitle(count ? `(${count}) ${project}` : project);
   const reviews = document.querySelectorAll("#needs li[data-key^='review:']").length;
-  for (const [path, number] of [["/", count], ["/review", reviews]]) {
+  for (const [path, number] of [["./", count], ["review", reviews]]) {
     document.querySelector(`header nav a[href="${path}"]`).dataset.count = number || "";
   }
 };
@@ -147,7 +147,7 @@ document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.getAttribute("role") === "search") return;
   if (refuseIfStale()) return event.preventDefault();
-  if (form.getAttribute("action") !== "/act") return;
+  if (form.getAttribute("action") !== "act") return;
   event.preventDefault();
   act(form, event.submitter);
 });
@@ -164,7 +164,7 @@ showOpen();
 connect({
   address: () => {
     const parameters = new URLSearchParams({ since: document.body.dataset.version ?? main.dataset.since, lane: laneToFollow() });
-    return `/events?${parameters}`;
+    return `events?${parameters}`;
   },
   to: (source) => {
     source.addEventListener("board", (event) => {

@@ -16,10 +16,10 @@ pub(super) enum PageName {
 
 /// The pages in the order of their links.
 const LINKS: &[(PageName, &str, &str)] = &[
-    (PageName::Board, "/", "board"),
-    (PageName::Tasks, "/tasks", "tasks"),
-    (PageName::Review, "/review", "review"),
-    (PageName::Usage, "/usage", "usage"),
+    (PageName::Board, "./", "board"),
+    (PageName::Tasks, "tasks", "tasks"),
+    (PageName::Review, "review", "review"),
+    (PageName::Usage, "usage", "usage"),
 ];
 
 /// Begins a page's document. `script` is the path of its script, if it has one.
@@ -29,7 +29,7 @@ pub(super) fn begin(title: &str, script: Option<&'static str>) -> Html {
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <meta name=\"color-scheme\" content=\"light dark\">\
-         <link rel=\"stylesheet\" href=\"/page.css\"><link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\"><link rel=\"manifest\" href=\"/manifest.json\">\
+         <link rel=\"stylesheet\" href=\"page.css\"><link rel=\"icon\" href=\"icon.svg\" type=\"image/svg+xml\"><link rel=\"manifest\" href=\"manifest.json\">\
          <meta name=\"theme-color\" content=\"#2f6f4f\">",
     );
     if let Some(script) = script {
@@ -47,7 +47,7 @@ pub(super) fn header(html: &mut Html, project: &str, page: PageName, search: &st
     navigation(html, Some(page));
     more(html);
     html.markup(
-        "<form role=\"search\" action=\"/search\"><input type=\"search\" name=\"q\" aria-label=\"search everything\" \
+        "<form role=\"search\" action=\"search\"><input type=\"search\" name=\"q\" aria-label=\"search everything\" \
          placeholder=\"search  /\"",
     );
     html.attribute("value", search).markup("></form>");
@@ -87,7 +87,7 @@ pub(super) struct PageFrame {
 
 impl PageFrame {
     pub(super) fn document(&self, title: &str, search: &str, content: impl FnOnce(&mut Html)) -> String {
-        let mut html = begin(title, Some("/pages.js"));
+        let mut html = begin(title, Some("pages.js"));
         header(&mut html, &self.project, self.name, search, |_| ());
         html.markup("<main id=\"board\" tabindex=\"-1\"").attribute("data-seq", &self.seq.to_string());
         html.markup(match self.name {

@@ -1,12 +1,12 @@
 // Keeps a page beside the board current: it is fetched again when something was recorded, and when a form was sent. Without this
 // script the page can be read, and its forms work.
 
-import { showAges } from "/ages.js";
-import { drag } from "/drag.js";
-import { say, send } from "/forms.js";
-import "/keys.js";
-import { connect, refuseIfStale } from "/live.js";
-import { showPatches } from "/patch.js";
+import { showAges } from "./ages.js";
+import { drag } from "./drag.js";
+import { say, send } from "./forms.js";
+import "./keys.js";
+import { connect, refuseIfStale } from "./live.js";
+import { showPatches } from "./patch.js";
 
 const main = document.getElementById("board");
 // The shortest time between two fetches that no person has asked for.
@@ -69,14 +69,14 @@ const act = async (form, submitter) => {
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (form.getAttribute("action") !== "/act") return;
+  if (form.getAttribute("action") !== "act") return;
   event.preventDefault();
   if (!refuseIfStale()) act(form, event.submitter).catch(() => say("error: the server does not answer", true));
 });
 
 drag(main, act);
 connect({
-  address: () => "/events?beats=yes",
+  address: () => "events?beats=yes",
   to: () => {},
   seen: (newest) => {
     if (newest > seq) {

@@ -290,7 +290,7 @@ mod tests {
 
     fn drawn(is_split: bool) -> String {
         let mut html = Html::default();
-        let comments = LineComments::new("/review?task=T-1", Some("fairway review comment T-1 FILE:LINE TEXT"), &[]);
+        let comments = LineComments::new("review?task=T-1", Some("fairway review comment T-1 FILE:LINE TEXT"), &[]);
         Patch::parse(PATCH).draw(&mut html, "changed", is_split, &comments);
         html.into_string()
     }

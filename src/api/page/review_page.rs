@@ -34,7 +34,7 @@ pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String>
         queue(html, &found, &submitted);
         html.markup("</div><div class=\"open\">");
         if is_named {
-            html.markup("<a class=\"back\" href=\"/review\">← all</a>");
+            html.markup("<a class=\"back\" href=\"review\">← all</a>");
         }
         match &found.card {
             Some(card) => {
@@ -72,7 +72,7 @@ fn queue(html: &mut Html, found: &ReviewNextView, submitted: &[Submitted]) {
 }
 
 fn row(html: &mut Html, one: &Submitted, is_shown: bool, found: &ReviewNextView) {
-    html.markup("<a class=\"row\"").attribute("href", &address("/review", &[("task", one.task.as_str())]));
+    html.markup("<a class=\"row\"").attribute("href", &address("review", &[("task", one.task.as_str())]));
     html.markup(if is_shown { " aria-current=\"true\">" } else { ">" });
     shape(html, '?', "notice");
     html.markup("<span class=\"title\">").text(&format!("{} {}", one.task, one.title)).markup("</span> ");
@@ -146,7 +146,7 @@ impl DrawnCard<'_> {
     fn address(&self, other: &[(&str, &str)]) -> String {
         let value =
             |name| other.iter().find(|(known, _)| *known == name).map_or(self.query.get(name), |(_, value)| value);
-        address("/review", &[("task", &self.card.task.id), ("all", value("all")), ("split", value("split"))])
+        address("review", &[("task", &self.card.task.id), ("all", value("all")), ("split", value("split"))])
     }
 
     /// The other ways to look at the changes.
@@ -178,7 +178,7 @@ impl DrawnCard<'_> {
                 Some(command) => {
                     // What is decided makes room for the next card; without one it stays, so that it can be landed.
                     let stays = !self.has_others && next.command.starts_with("fairway review record ");
-                    let back = if stays { self.address(&[]) } else { "/review".to_owned() };
+                    let back = if stays { self.address(&[]) } else { "review".to_owned() };
                     let purpose = label(next, &self.card.commands);
                     form(html, (&purpose, &self.card.task.id), &next.command, &command, |html| {
                         hidden(html, "back", &back);

@@ -65,6 +65,8 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// The methods of routes that change nothing, files included.
 const READ: &str = "GET,HEAD";
+/// The address of the board on every page. All addresses are relative: a proxy may show the page below a path of its own.
+const BOARD: &str = "./";
 
 /// The routes besides the files, each with its methods.
 const ROUTES: &[(&str, &str)] = &[
@@ -124,7 +126,7 @@ pub(in crate::api) async fn respond(request: Request, address: Option<PageAddres
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
         }
         if is_retried {
-            response.headers_mut().insert(header::REFRESH, HeaderValue::from_static("0;url=/"));
+            response.headers_mut().insert(header::REFRESH, HeaderValue::from_static("0;url=./"));
         }
         response
     });
@@ -213,8 +215,11 @@ async fn page(site: &Site, query: Form, access: Access, name: PageName) -> Resul
 
 /// The address to which a person returns after a command: the one that the form names, if it is of this site, else the board.
 fn back(form: &Form) -> &str {
-    let is_here = |address: &&str| address.starts_with('/') && !address.starts_with("//") && !address.contains('\\');
-    Some(form.get("back")).filter(is_here).unwrap_or("/")
+    let is_here = |address: &&str| {
+        let page = address.split(['?', '#']).next().unwrap_or_default();
+        page == BOARD || !page.is_empty() && ROUTES.iter().any(|(path, _)| path.strip_prefix('/') == Some(page))
+    };
+    Some(form.get("back")).filter(is_here).unwrap_or(BOARD)
 }
 
 /// Exchanges a code for a cookie. A prefetch does not use the code up.
@@ -225,7 +230,7 @@ fn open(site: &Site, address: &PageAddress, request: &Request) -> Result<Respons
     let CodeQuery { code } = query(request)?;
     let key = site.exchange(address, &code)?.ok_or_else(ApiError::no_page_access)?;
     let cookie = format!("{}={key}{}", Site::cookie_name(address), address.cookie_attributes());
-    Ok((StatusCode::SEE_OTHER, [(header::LOCATION, "/"), (header::SET_COOKIE, cookie.as_str())]).into_response())
+    Ok((StatusCode::SEE_OTHER, [(header::LOCATION, BOARD), (header::SET_COOKIE, cookie.as_str())]).into_response())
 }
 
 /// Exchanges a code for a cookie that outlives the server. The page's own form must ask for it, so that a link which
@@ -245,7 +250,7 @@ async fn pair(site: &Arc<Site>, address: &PageAddress, request: Request) -> Resu
     let paired = paired.map_err(|_| ApiError::internal("internal error: the pairing panicked"))??;
     let (name, attributes) = (site.device_cookie_name(), address.cookie_attributes());
     let cookie = format!("{name}={}; Max-Age={}{attributes}", paired.key, paired.lifetime.as_secs());
-    Ok((StatusCode::SEE_OTHER, [(header::LOCATION, "/"), (header::SET_COOKIE, cookie.as_str())]).into_response())
+    Ok((StatusCode::SEE_OTHER, [(header::LOCATION, BOARD), (header::SET_COOKIE, cookie.as_str())]).into_response())
 }
 
 fn events(site: &Arc<Site>, request: &Request, grant: Grant) -> Result<Response, ApiError> {

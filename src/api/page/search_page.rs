@@ -60,10 +60,10 @@ pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String>
 fn draw(html: &mut Html, hit: &SearchHitView) {
     html.markup("<li><p class=\"facts\"><b>").markup(hit.kind).markup("</b> ");
     let (href, name) = match (&hit.task_id, &hit.lane, &hit.session_id) {
-        (Some(task), ..) if hit.kind == "review" => (Some(address("/review", &[("task", task)])), task),
-        (Some(task), ..) => (Some(address("/tasks", &[("task", task)]) + "#task"), task),
-        (None, Some(lane), _) => (Some(address("/lane", &[("name", lane)])), lane),
-        (None, None, Some(session)) => (Some(format!("/{}", place(&format!("session:{session}")))), session),
+        (Some(task), ..) if hit.kind == "review" => (Some(address("review", &[("task", task)])), task),
+        (Some(task), ..) => (Some(address("tasks", &[("task", task)]) + "#task"), task),
+        (None, Some(lane), _) => (Some(address("lane", &[("name", lane)])), lane),
+        (None, None, Some(session)) => (Some(format!("./{}", place(&format!("session:{session}")))), session),
         (None, None, None) => (None, &hit.id),
     };
     match href {

@@ -34,7 +34,7 @@ impl TasksQuery {
     pub(super) fn address(&self, task: &str) -> String {
         let get = |name: &'static str| (name, self.form.get(name));
         let names = ["q", "role", "lane", "label", "group", "closed"].map(get);
-        address("/tasks", &[&names[..], &[("task", task)]].concat())
+        address("tasks", &[&names[..], &[("task", task)]].concat())
     }
 
     /// The filter that the form describes. Empty fields filter nothing.

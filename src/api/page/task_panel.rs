@@ -54,10 +54,10 @@ pub(super) fn draw(html: &mut Html, frame: &PageFrame, query: &TasksQuery, detai
     html.markup("<span class=\"id\">").text(&task.id).markup("</span> ").text(&task.title).markup("</h2>");
     html.markup("<p class=\"way\"><a").attribute("href", &query.address("")).markup(">close</a>");
     if let Some(lane) = &task.lane {
-        html.markup(" <a").attribute("href", &address("/lane", &[("name", lane)])).markup(">its lane</a>");
+        html.markup(" <a").attribute("href", &address("lane", &[("name", lane)])).markup(">its lane</a>");
     }
     if matches!(task.status, "in_progress" | "blocked" | "review") {
-        html.markup(" <a").attribute("href", &address("/review", &[("task", &task.id)])).markup(">its review</a>");
+        html.markup(" <a").attribute("href", &address("review", &[("task", &task.id)])).markup(">its review</a>");
     }
     html.markup("</p>");
     facts(html, task);

@@ -102,7 +102,7 @@ fn column(html: &mut Html, query: &TasksQuery, title: &'static str, cards: &[&Ta
 
 fn filter_form(html: &mut Html, query: &TasksQuery, choices: &Choices) {
     html.markup(
-        "<form class=\"filter\" action=\"/tasks\" aria-label=\"filter\"><label>Text <input type=\"search\" name=\"q\"",
+        "<form class=\"filter\" action=\"tasks\" aria-label=\"filter\"><label>Text <input type=\"search\" name=\"q\"",
     );
     html.attribute("value", query.form.get("q")).markup("></label><details id=\"filter\"");
     let is_used = ["role", "lane", "label", "group", "closed"].iter().any(|name| !query.form.get(name).is_empty());
@@ -114,7 +114,7 @@ fn filter_form(html: &mut Html, query: &TasksQuery, choices: &Choices) {
     select(html, ("Group by", "group"), &["lane".to_owned()], query.form.get("group"), "priority");
     html.markup("<label class=\"check\"><input type=\"checkbox\" name=\"closed\" value=\"yes\"");
     html.markup(if query.has_closed() { " checked> closed too</label>" } else { "> closed too</label>" });
-    html.markup("</div></details><button class=\"plain\">filter</button><a href=\"/tasks\">show all</a></form>");
+    html.markup("</div></details><button class=\"plain\">filter</button><a href=\"tasks\">show all</a></form>");
 }
 
 fn add_form(html: &mut Html, query: &TasksQuery, choices: &Choices) {

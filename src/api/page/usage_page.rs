@@ -30,7 +30,7 @@ pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String>
         html.markup("<nav class=\"queue\" aria-label=\"span\"><ul role=\"list\">");
         for span in SPANS {
             let span = span.to_string();
-            html.markup("<li><a").attribute("href", &format!("/usage?days={span}"));
+            html.markup("<li><a").attribute("href", &format!("usage?days={span}"));
             html.markup(if span == days.to_string() { " aria-current=\"true\">" } else { ">" });
             html.text(&span).markup(" days</a></li>");
         }

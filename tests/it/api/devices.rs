@@ -32,7 +32,7 @@ fn post_code(client: &Client, code: &str, name: &str) -> Page {
 /// The browser after it was paired.
 fn paired(client: &Client, code: &str, name: &str) -> Client {
     let answer = post_code(client, code, name);
-    assert_eq!((answer.status, answer.header("location")), (303, Some("/")), "{}", answer.body);
+    assert_eq!((answer.status, answer.header("location")), (303, Some("./")), "{}", answer.body);
     let cookie = answer.header("set-cookie").unwrap();
     Client { cookie: cookie.split(';').next().unwrap().to_owned(), origin: client.origin.clone(), port: client.port }
 }
@@ -62,7 +62,7 @@ fn browser_is_paired_once_and_stays_paired_when_the_server_is_started_again() {
     for headers in [client.headers(), format!("{}sec-purpose: prefetch\r\n", client.headers())] {
         let form = request(client.port, "GET", &path, &headers, "");
         assert_eq!((form.status, form.header("set-cookie")), (200, None));
-        assert!(form.body.contains("<form method=\"post\" action=\"/pair\">"), "{}", form.body);
+        assert!(form.body.contains("<form method=\"post\" action=\"pair\">"), "{}", form.body);
     }
     for headers in [
         "",
@@ -171,7 +171,7 @@ fn revoked_and_expired_devices_are_refused_and_their_streams_end() {
     };
     let listed = other.get("/devices").body;
     assert!(listed.contains(">tablet</h2>") && listed.contains(">other (this browser)</h2>"), "{listed}");
-    assert!(listed.contains("<header><nav aria-label=\"pages\"><a href=\"/\">board</a>"), "{listed}");
+    assert!(listed.contains("<header><nav aria-label=\"pages\"><a href=\"./\">board</a>"), "{listed}");
     assert_eq!(tablet.get("/devices").status, 403);
     assert_eq!(tablet.post_with("/devices", &own(&tablet), &[("revoke", "phone")]).status, 403);
     assert_eq!(other.post_with("/devices", "", &[("revoke", "phone")]).status, 403);

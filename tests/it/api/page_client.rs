@@ -54,7 +54,7 @@ impl Client {
         let origin = server.at["page"].as_str().unwrap().to_owned();
         let mut client = Self { port: server.port(), origin, cookie: String::new() };
         let opened = client.get(&code_path(url));
-        assert_eq!((opened.status, opened.header("location")), (303, Some("/")), "{}", opened.body);
+        assert_eq!((opened.status, opened.header("location")), (303, Some("./")), "{}", opened.body);
         opened.header("set-cookie").unwrap().split(';').next().unwrap().clone_into(&mut client.cookie);
         client
     }
