@@ -28,7 +28,7 @@ fn new_lanes_lie_where_the_setting_says_and_work_as_before() {
     set(&world, "lanes");
     let run = world.run(["lane", "add", "ui", "--create-worktree", "--json"]).refuses(2, "usage");
     assert!(
-        run.stderr.contains("config set lanes.dir '../{project}.lanes'") && !root.join("lanes").exists(),
+        run.stderr.contains("dir = '../{project}.lanes': fairway config edit") && !root.join("lanes").exists(),
         "{run:?}"
     );
 

@@ -78,7 +78,7 @@ pub fn new_path(app: &App, git: &Git<'_>, name: &LaneName) -> Result<String> {
     trust::require(app)?;
     if dir.starts_with(&app.project.root) && !git.is_ignored(dir)? {
         let why = format!("lanes.dir leads to {path}, among the files of the repository, and git does not ignore it");
-        let hint = "put lanes beside the project: fairway config set lanes.dir '../{project}.lanes'".to_owned();
+        let hint = "put lanes beside the project, with dir = '../{project}.lanes': fairway config edit".to_owned();
         return Err(Refusal::ArgumentMissing { why, hint }.into());
     }
     Ok(path)
