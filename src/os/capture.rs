@@ -125,9 +125,9 @@ fn run(
             Some(_) => return Err(io::Error::other("the command cannot be killed")),
         };
         if in_foreground {
-            kill(Pid::from_raw(pid), next)?
+            kill(Pid::from_raw(pid), next)?;
         } else {
-            signal_group(pid, next)?
+            signal_group(pid, next)?;
         }
         sent = Some(next);
         deadline = Instant::now() + GRACE;
