@@ -62,13 +62,15 @@ pub(super) fn budgets(facts: &Facts) -> Vec<Need> {
             Some(held) => held.session.as_ref() == Some(&one.session.id),
             None => budget.kind == BudgetKind::Session && one.session.id.as_str() == budget.of,
         });
-        let paused =
-            session.filter(|one| one.session.is_paused(facts.now)).map(|one| format!("{} is paused: ", one.session.id));
-        let line = format!("{}{}", paused.unwrap_or_default(), budget.sentence());
-        let need = Need::new(NeedKind::Budget, &key, None, line, "the usage that sessions report".to_owned());
-        let need = session.into_iter().fold(need, |need, one| need.session(one));
-        let need = held.into_iter().fold(need, |need, held| need.task(&held.task));
-        let need = need.then("raise it", budget.raise());
+        let paused = session.filter(|one| one.session.parked_why.as_ref() == Some(&budget.pause_reason()));
+        let paused = paused.map(|one| format!("{} is paused: ", one.session.id)).unwrap_or_default();
+        let (line, evidence) = (format!("{paused}{}", budget.sentence()), "the usage that sessions report".to_owned());
+        let mut need = Need::new(NeedKind::Budget, &key, None, line, evidence);
+        need = session.into_iter().fold(need, Need::session);
+        need = held.into_iter().fold(need, |need, held| need.task(&held.task));
+        if budget.state() != BudgetState::CannotHold {
+            need = need.then("raise it", budget.raise());
+        }
         match (held, session) {
             (Some(held), Some(one)) if budget.state() == BudgetState::Spent => need
                 .then("hand it over", format!("fairway handoff create {} --to-role ROLE --summary TEXT", held.task))

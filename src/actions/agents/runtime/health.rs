@@ -7,7 +7,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{lookup, session_events},
-        sessions::liveness::facts,
+        sessions::{budget, liveness::facts},
     },
     domain::{
         Refusal, RunId,
@@ -64,6 +64,7 @@ pub fn heartbeat(app: &App, report: &HealthReport) -> Result<Answer> {
         }
         if report.activity.is_some() || waiting_for.is_some() {
             session_events::reported(tx, &session, activity, waiting_for.as_deref(), SOURCE)?;
+            budget::settle(app, tx, &session.id)?;
         } else {
             session_events::heard(tx, &session)?;
         }

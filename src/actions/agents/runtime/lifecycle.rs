@@ -7,7 +7,10 @@ use crate::{
     actions::{
         Answer, App,
         core::{lookup, session_events},
-        sessions::report::upsert::{self, LocalHost, SessionPatch},
+        sessions::{
+            budget,
+            report::upsert::{self, LocalHost, SessionPatch},
+        },
     },
     domain::{
         LaneName, Refusal, Role, RunId, SessionId, TaskId,
@@ -92,6 +95,7 @@ fn apply_to_known(
         }
         Some(activity) => session_events::reported(tx, session, activity, None, SOURCE)?,
     };
+    budget::settle(app, tx, &session.id)?;
     answer(report.event, &after, true, false)
 }
 
