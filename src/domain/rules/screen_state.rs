@@ -126,7 +126,7 @@ mod tests {
             let expected = match state.as_str() {
                 "working" | "working_tool" => (true, false, false),
                 "trust" | "hooks_review" | "login" | "login_way" | "login_key" => (false, true, false),
-                "permission" | "permission_check" | "choices" => (false, false, true),
+                "permission" | "permission_check" | "choices" | "limit" => (false, false, true),
                 "idle" | "interrupted" | "refused" => (false, false, false),
                 other => panic!("{other}"),
             };
@@ -134,7 +134,7 @@ mod tests {
         }
         // A profile for structured sessions alone has no screen.
         for (provider, _) in profiles.iter().filter(|(_, profile)| profile.prompt_args.is_some()) {
-            for state in ["working", "trust", "permission", "idle", "interrupted"] {
+            for state in ["working", "trust", "permission", "idle", "interrupted", "limit"] {
                 assert!(screens.iter().any(|(of, is, _)| of == provider && is == state), "{provider} {state}");
             }
         }

@@ -19,124 +19,124 @@ fn every_value_names_its_source() {
     world.set("FAIRWAY_TASKS_PREFIX", "PF");
     insta::assert_snapshot!(world.transcript(&["fairway config show", "fairway config check"]), @r#"
     $ fairway config show
-    KEY                                    VALUE                                                                                                            SOURCE
-    project.name                           "demo"                                                                                                           [world]/project/.fairway.toml
-    project.base_branch                    "main"                                                                                                           default
-    store.engine                           "sqlite"                                                                                                         default
-    tasks.prefix                           "PF"                                                                                                             FAIRWAY_TASKS_PREFIX
-    claims.lease                           "10m"                                                                                                            [world]/project/.fairway/local.toml
-    claims.path_conflicts                  "refuse"                                                                                                         default
-    claims.own_lane_only                   false                                                                                                            default
-    overlap.action                         "tell"                                                                                                           default
-    overlap.claims                         "any"                                                                                                            default
-    review.capacity                        0                                                                                                                default
-    sessions.default_backend               "shell"                                                                                                          default
-    sessions.stale_after                   "30m"                                                                                                            default
-    sessions.launch_timeout                "60s"                                                                                                            default
-    exec.parallel                          256                                                                                                              default
-    exec.keep_for                          "14d"                                                                                                            default
-    exec.keep_runs                         10000                                                                                                            default
-    exec.keep_bytes                        "1GiB"                                                                                                           default
-    hooks.role                             "person"                                                                                                         default
-    hooks.approval_wait                    "50s"                                                                                                            default
-    agents.unfinished_after                "2m"                                                                                                             default
-    agents.silent_after                    "10m"                                                                                                            default
-    agents.continue                        0                                                                                                                default
-    agents.unguarded                       "show"                                                                                                           default
-    context.pressure                       0.8                                                                                                              default
-    identity.refresh_before                "5m"                                                                                                             default
-    gates.done.require                     ["evidence"]                                                                                                     default
-    gates.merge.require                    ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]        default
-    lanes.dir                              ".fairway/worktrees"                                                                                             default
-    lanes.setup_timeout                    "15m"                                                                                                            default
-    lanes.setup_outside                    false                                                                                                            default
-    lanes.regenerable                      [".venv", "node_modules", "target"]                                                                              default
-    lanes.ports                            "20000-29990"                                                                                                    default
-    land.style                             "merge"                                                                                                          default
-    land.through                           "base"                                                                                                           default
-    land.timeout                           "30m"                                                                                                            default
-    land.retries                           1                                                                                                                default
-    land.batch                             4                                                                                                                default
-    land.width                             1                                                                                                                default
-    land.order                             "least-conflict"                                                                                                 default
-    land.shared                            true                                                                                                             default
-    land.keep_agents                       false                                                                                                            default
-    land.clean                             false                                                                                                            default
-    land.sign                              false                                                                                                            default
-    forge.script                           "github"                                                                                                         default
-    roles.backend.provider                 "p"                                                                                                              [world]/project/.fairway.toml
-    roles.backend.env                      { A = "1" }                                                                                                      [world]/project/.fairway.toml
-    providers.claude.prompt_args           ["--", "{prompt}"]                                                                                               built in
-    providers.codex.prompt_args            ["--", "{prompt}"]                                                                                               built in
-    providers.gemini.prompt_args           ["--prompt-interactive", "{prompt}"]                                                                             built in
-    providers.codex.writable_args          ["-c", "sandbox_workspace_write.writable_roots={dirs}"]                                                          built in
-    providers.claude.resume_args           ["--resume", "{conversation}"]                                                                                   built in
-    providers.codex.resume_args            ["resume", "{conversation}"]                                                                                     built in
-    providers.copilot.resume_args          ["--resume={conversation}"]                                                                                      built in
-    providers.gemini.resume_args           ["--resume", "{conversation}"]                                                                                   built in
-    providers.kilo.resume_args             ["--session", "{conversation}"]                                                                                  built in
-    providers.kimi.resume_args             ["-r", "{conversation}"]                                                                                         built in
-    providers.opencode.resume_args         ["--session", "{conversation}"]                                                                                  built in
-    providers.qwen.resume_args             ["--resume", "{conversation}"]                                                                                   built in
-    providers.vibe.resume_args             ["--resume", "{conversation}"]                                                                                   built in
-    providers.claude.interrupt_keys        ["Escape"]                                                                                                       built in
-    providers.codex.interrupt_keys         ["Escape"]                                                                                                       built in
-    providers.gemini.interrupt_keys        ["Escape"]                                                                                                       built in
-    providers.opencode.interrupt_keys      ["Escape", "Escape"]                                                                                             built in
-    providers.qwen.interrupt_keys          ["Escape"]                                                                                                       built in
-    providers.claude.trust_question        ["Yes, I trust this", "Do you want to use this API key?"]                                                        built in
-    providers.codex.trust_question         ["1. Trust and continue", "Hooks need review", "Welcome to Codex, OpenAI"]                                       built in
-    providers.copilot.trust_question       ["Do you trust the files in"]                                                                                    built in
-    providers.gemini.trust_question        ["2. Trust parent"]                                                                                              built in
-    providers.kimi.trust_question          ["Trust this "]                                                                                                  built in
-    providers.claude.permission_question   ["Do you want to proceed?", "Esc to cancel · Tab to amend", "Enter to stay in auto mode", "Enter to select · "]  built in
-    providers.codex.permission_question    ["Would you like to run the following command?", "Press enter to confirm or esc to cancel"]                      built in
-    providers.copilot.permission_question  ["Do you want to run this command?"]                                                                             built in
-    providers.gemini.permission_question   ["Allow execution of", "No, suggest changes (esc)"]                                                              built in
-    providers.kimi.permission_question     ["Run this command?"]                                                                                            built in
-    providers.vibe.permission_question     ["Permission for the "]                                                                                          built in
-    providers.claude.working_sign          ["esc to interrupt"]                                                                                             built in
-    providers.codex.working_sign           ["esc to interrupt"]                                                                                             built in
-    providers.gemini.working_sign          ["(esc to cancel, "]                                                                                             built in
-    providers.antigravity.acp.command      ["agy-acp"]                                                                                                      built in
-    providers.auggie.acp.command           ["auggie", "--acp"]                                                                                              built in
-    providers.claude.acp.command           ["claude-agent-acp"]                                                                                             built in
-    providers.cline.acp.command            ["cline", "--acp"]                                                                                               built in
-    providers.codex.acp.command            ["codex-acp"]                                                                                                    built in
-    providers.copilot.acp.command          ["copilot", "--acp"]                                                                                             built in
-    providers.droid.acp.command            ["droid", "exec", "--output-format", "acp"]                                                                      built in
-    providers.gemini.acp.command           ["gemini", "--acp"]                                                                                              built in
-    providers.goose.acp.command            ["goose", "acp"]                                                                                                 built in
-    providers.hermes.acp.command           ["hermes-acp"]                                                                                                   built in
-    providers.kilo.acp.command             ["kilo", "acp"]                                                                                                  built in
-    providers.kimi.acp.command             ["kimi", "acp"]                                                                                                  built in
-    providers.opencode.acp.command         ["opencode", "acp"]                                                                                              built in
-    providers.openhands.acp.command        ["openhands", "acp"]                                                                                             built in
-    providers.pi.acp.command               ["pi-acp"]                                                                                                       built in
-    providers.qwen.acp.command             ["qwen", "--acp"]                                                                                                built in
-    providers.vibe.acp.command             ["vibe-acp"]                                                                                                     built in
-    providers.kilo.acp.env                 { KILO_PERMISSION = '{"bash":"ask","edit":"ask","webfetch":"ask"}' }                                             built in
-    providers.opencode.acp.env             { OPENCODE_PERMISSION = '{"bash":"ask","edit":"ask","webfetch":"ask"}' }                                         built in
-    providers.claude.acp.mode              "default"                                                                                                        built in
-    providers.cline.acp.mode               "act"                                                                                                            built in
-    providers.codex.acp.mode               "read-only"                                                                                                      built in
-    providers.copilot.acp.mode             "https://agentclientprotocol.com/protocol/session-modes#agent"                                                   built in
-    providers.droid.acp.mode               "normal"                                                                                                         built in
-    providers.gemini.acp.mode              "default"                                                                                                        built in
-    providers.kilo.acp.mode                "code"                                                                                                           built in
-    providers.kimi.acp.mode                "default"                                                                                                        built in
-    providers.opencode.acp.mode            "build"                                                                                                          built in
-    providers.qwen.acp.mode                "default"                                                                                                        built in
-    providers.vibe.acp.mode                "ask"                                                                                                            built in
-    providers.copilot.acp.usage            "process"                                                                                                        built in
-    providers.vibe.acp.usage               "conversation"                                                                                                   built in
-    sandbox.class                          "off"                                                                                                            default
-    sandbox.take_back_limit                "4GiB"                                                                                                           default
-    review_routes[].paths                  ["a/**"]                                                                                                         [world]/project/.fairway.toml
-    review_routes[].domain                 "data"                                                                                                           [world]/project/.fairway.toml
-    notify.sinks                           []                                                                                                               default
-    notify.command_timeout                 "10s"                                                                                                            default
-    notify.actions                         false                                                                                                            default
+    KEY                                    VALUE                                                                                                                                                SOURCE
+    project.name                           "demo"                                                                                                                                               [world]/project/.fairway.toml
+    project.base_branch                    "main"                                                                                                                                               default
+    store.engine                           "sqlite"                                                                                                                                             default
+    tasks.prefix                           "PF"                                                                                                                                                 FAIRWAY_TASKS_PREFIX
+    claims.lease                           "10m"                                                                                                                                                [world]/project/.fairway/local.toml
+    claims.path_conflicts                  "refuse"                                                                                                                                             default
+    claims.own_lane_only                   false                                                                                                                                                default
+    overlap.action                         "tell"                                                                                                                                               default
+    overlap.claims                         "any"                                                                                                                                                default
+    review.capacity                        0                                                                                                                                                    default
+    sessions.default_backend               "shell"                                                                                                                                              default
+    sessions.stale_after                   "30m"                                                                                                                                                default
+    sessions.launch_timeout                "60s"                                                                                                                                                default
+    exec.parallel                          256                                                                                                                                                  default
+    exec.keep_for                          "14d"                                                                                                                                                default
+    exec.keep_runs                         10000                                                                                                                                                default
+    exec.keep_bytes                        "1GiB"                                                                                                                                               default
+    hooks.role                             "person"                                                                                                                                             default
+    hooks.approval_wait                    "50s"                                                                                                                                                default
+    agents.unfinished_after                "2m"                                                                                                                                                 default
+    agents.silent_after                    "10m"                                                                                                                                                default
+    agents.continue                        0                                                                                                                                                    default
+    agents.unguarded                       "show"                                                                                                                                               default
+    context.pressure                       0.8                                                                                                                                                  default
+    identity.refresh_before                "5m"                                                                                                                                                 default
+    gates.done.require                     ["evidence"]                                                                                                                                         default
+    gates.merge.require                    ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]                                            default
+    lanes.dir                              ".fairway/worktrees"                                                                                                                                 default
+    lanes.setup_timeout                    "15m"                                                                                                                                                default
+    lanes.setup_outside                    false                                                                                                                                                default
+    lanes.regenerable                      [".venv", "node_modules", "target"]                                                                                                                  default
+    lanes.ports                            "20000-29990"                                                                                                                                        default
+    land.style                             "merge"                                                                                                                                              default
+    land.through                           "base"                                                                                                                                               default
+    land.timeout                           "30m"                                                                                                                                                default
+    land.retries                           1                                                                                                                                                    default
+    land.batch                             4                                                                                                                                                    default
+    land.width                             1                                                                                                                                                    default
+    land.order                             "least-conflict"                                                                                                                                     default
+    land.shared                            true                                                                                                                                                 default
+    land.keep_agents                       false                                                                                                                                                default
+    land.clean                             false                                                                                                                                                default
+    land.sign                              false                                                                                                                                                default
+    forge.script                           "github"                                                                                                                                             default
+    roles.backend.provider                 "p"                                                                                                                                                  [world]/project/.fairway.toml
+    roles.backend.env                      { A = "1" }                                                                                                                                          [world]/project/.fairway.toml
+    providers.claude.prompt_args           ["--", "{prompt}"]                                                                                                                                   built in
+    providers.codex.prompt_args            ["--", "{prompt}"]                                                                                                                                   built in
+    providers.gemini.prompt_args           ["--prompt-interactive", "{prompt}"]                                                                                                                 built in
+    providers.codex.writable_args          ["-c", "sandbox_workspace_write.writable_roots={dirs}"]                                                                                              built in
+    providers.claude.resume_args           ["--resume", "{conversation}"]                                                                                                                       built in
+    providers.codex.resume_args            ["resume", "{conversation}"]                                                                                                                         built in
+    providers.copilot.resume_args          ["--resume={conversation}"]                                                                                                                          built in
+    providers.gemini.resume_args           ["--resume", "{conversation}"]                                                                                                                       built in
+    providers.kilo.resume_args             ["--session", "{conversation}"]                                                                                                                      built in
+    providers.kimi.resume_args             ["-r", "{conversation}"]                                                                                                                             built in
+    providers.opencode.resume_args         ["--session", "{conversation}"]                                                                                                                      built in
+    providers.qwen.resume_args             ["--resume", "{conversation}"]                                                                                                                       built in
+    providers.vibe.resume_args             ["--resume", "{conversation}"]                                                                                                                       built in
+    providers.claude.interrupt_keys        ["Escape"]                                                                                                                                           built in
+    providers.codex.interrupt_keys         ["Escape"]                                                                                                                                           built in
+    providers.gemini.interrupt_keys        ["Escape"]                                                                                                                                           built in
+    providers.opencode.interrupt_keys      ["Escape", "Escape"]                                                                                                                                 built in
+    providers.qwen.interrupt_keys          ["Escape"]                                                                                                                                           built in
+    providers.claude.trust_question        ["Yes, I trust this", "Do you want to use this API key?"]                                                                                            built in
+    providers.codex.trust_question         ["1. Trust and continue", "Hooks need review", "Welcome to Codex, OpenAI"]                                                                           built in
+    providers.copilot.trust_question       ["Do you trust the files in"]                                                                                                                        built in
+    providers.gemini.trust_question        ["2. Trust parent"]                                                                                                                                  built in
+    providers.kimi.trust_question          ["Trust this "]                                                                                                                                      built in
+    providers.claude.permission_question   ["Do you want to proceed?", "Esc to cancel · Tab to amend", "Enter to stay in auto mode", "Enter to select · ", "Stop and wait for limit to reset"]  built in
+    providers.codex.permission_question    ["Would you like to run the following command?", "Press enter to confirm or esc to cancel", "for lower credit usage?"]                               built in
+    providers.copilot.permission_question  ["Do you want to run this command?"]                                                                                                                 built in
+    providers.gemini.permission_question   ["Allow execution of", "No, suggest changes (esc)", "/model to switch models."]                                                                      built in
+    providers.kimi.permission_question     ["Run this command?"]                                                                                                                                built in
+    providers.vibe.permission_question     ["Permission for the "]                                                                                                                              built in
+    providers.claude.working_sign          ["esc to interrupt"]                                                                                                                                 built in
+    providers.codex.working_sign           ["esc to interrupt"]                                                                                                                                 built in
+    providers.gemini.working_sign          ["(esc to cancel, "]                                                                                                                                 built in
+    providers.antigravity.acp.command      ["agy-acp"]                                                                                                                                          built in
+    providers.auggie.acp.command           ["auggie", "--acp"]                                                                                                                                  built in
+    providers.claude.acp.command           ["claude-agent-acp"]                                                                                                                                 built in
+    providers.cline.acp.command            ["cline", "--acp"]                                                                                                                                   built in
+    providers.codex.acp.command            ["codex-acp"]                                                                                                                                        built in
+    providers.copilot.acp.command          ["copilot", "--acp"]                                                                                                                                 built in
+    providers.droid.acp.command            ["droid", "exec", "--output-format", "acp"]                                                                                                          built in
+    providers.gemini.acp.command           ["gemini", "--acp"]                                                                                                                                  built in
+    providers.goose.acp.command            ["goose", "acp"]                                                                                                                                     built in
+    providers.hermes.acp.command           ["hermes-acp"]                                                                                                                                       built in
+    providers.kilo.acp.command             ["kilo", "acp"]                                                                                                                                      built in
+    providers.kimi.acp.command             ["kimi", "acp"]                                                                                                                                      built in
+    providers.opencode.acp.command         ["opencode", "acp"]                                                                                                                                  built in
+    providers.openhands.acp.command        ["openhands", "acp"]                                                                                                                                 built in
+    providers.pi.acp.command               ["pi-acp"]                                                                                                                                           built in
+    providers.qwen.acp.command             ["qwen", "--acp"]                                                                                                                                    built in
+    providers.vibe.acp.command             ["vibe-acp"]                                                                                                                                         built in
+    providers.kilo.acp.env                 { KILO_PERMISSION = '{"bash":"ask","edit":"ask","webfetch":"ask"}' }                                                                                 built in
+    providers.opencode.acp.env             { OPENCODE_PERMISSION = '{"bash":"ask","edit":"ask","webfetch":"ask"}' }                                                                             built in
+    providers.claude.acp.mode              "default"                                                                                                                                            built in
+    providers.cline.acp.mode               "act"                                                                                                                                                built in
+    providers.codex.acp.mode               "read-only"                                                                                                                                          built in
+    providers.copilot.acp.mode             "https://agentclientprotocol.com/protocol/session-modes#agent"                                                                                       built in
+    providers.droid.acp.mode               "normal"                                                                                                                                             built in
+    providers.gemini.acp.mode              "default"                                                                                                                                            built in
+    providers.kilo.acp.mode                "code"                                                                                                                                               built in
+    providers.kimi.acp.mode                "default"                                                                                                                                            built in
+    providers.opencode.acp.mode            "build"                                                                                                                                              built in
+    providers.qwen.acp.mode                "default"                                                                                                                                            built in
+    providers.vibe.acp.mode                "ask"                                                                                                                                                built in
+    providers.copilot.acp.usage            "process"                                                                                                                                            built in
+    providers.vibe.acp.usage               "conversation"                                                                                                                                       built in
+    sandbox.class                          "off"                                                                                                                                                default
+    sandbox.take_back_limit                "4GiB"                                                                                                                                               default
+    review_routes[].paths                  ["a/**"]                                                                                                                                             [world]/project/.fairway.toml
+    review_routes[].domain                 "data"                                                                                                                                               [world]/project/.fairway.toml
+    notify.sinks                           []                                                                                                                                                   default
+    notify.command_timeout                 "10s"                                                                                                                                                default
+    notify.actions                         false                                                                                                                                                default
     $ fairway config check
     the configuration is good: [world]/project/.fairway.toml, [world]/project/.fairway/local.toml
     not trusted: [world]/project/.fairway.toml has changed since it was trusted
