@@ -14,7 +14,8 @@ use crate::{
 fn budgets_are_listed_and_raised_and_a_spent_one_starts_nothing() {
     let world = TestProject::with_git();
     let config = "[budgets]\ntask = \"5 USD\"\nsession = \"1k tokens\"\nday = \"12 USD\"\n";
-    std::fs::write(world.root().join(".fairway/local.toml"), config).unwrap();
+    let path = world.root().join(".fairway/local.toml");
+    std::fs::write(&path, std::fs::read_to_string(&path).unwrap_or_default() + config).unwrap();
     fixtures::add_session(&world, "s1", "backend", None);
     for id in ["T-1", "T-2", "T-3"] {
         world.run(["task", "add", id, "title"]).exits(0);
