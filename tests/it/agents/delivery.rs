@@ -93,7 +93,9 @@ impl Author {
         author.is_idle();
         fs::write(author.lane().join("tax.txt"), "one\ntwo\n").unwrap();
         // A command that changes nothing leaves no uncommitted work.
-        [RED, "turn"].iter().for_each(|name| fs::write(author.lane().join(name), "").unwrap());
+        for name in [RED, "turn"] {
+            fs::write(author.lane().join(name), "").unwrap();
+        }
         author.world.git(&author.lane(), &["add", "--all"]);
         author.world.git(&author.lane(), &["commit", "--quiet", "--message=the tax"]);
         Some(author)

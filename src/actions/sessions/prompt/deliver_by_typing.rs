@@ -1,9 +1,6 @@
 //! The fallback delivery channel: messages are typed into a session's terminal when no other channel delivers them.
 
-use std::{
-    ffi::{OsStr, OsString},
-    time::Duration,
-};
+use std::{ffi::OsString, time::Duration};
 
 use anyhow::Result;
 
@@ -195,7 +192,7 @@ pub fn start_delivery(app: &App, also: Option<SessionId>) {
         if waits.unwrap_or(false) {
             let args = ["hook", DELIVER, session.as_str()].map(OsString::from);
             let mut env = app.env.vars().clone();
-            vars::SESSION_IDENTITY.iter().for_each(|name| drop(env.remove(OsStr::new(name))));
+            env.retain(|name, _| !vars::SESSION_IDENTITY.iter().any(|one| name == one));
             env.insert(vars::FAIRWAY_ROOT.into(), app.project.root.clone().into());
             let _ = executable::spawn_self(&args, &env, None);
         }
