@@ -1,10 +1,12 @@
 //! `fairway task import --github`.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/github/issues.json");
 
@@ -239,7 +241,7 @@ fn json_that_is_not_an_issue_is_left_out_and_named() {
         json!(3),
     ];
     let lines = |issues: &[&Value]| {
-        let lines: Vec<String> = issues.iter().map(|one| one.to_string()).collect();
+        let lines: Vec<String> = issues.iter().map(ToString::to_string).collect();
         lines.join("\n")
     };
     // Where none can be read, the first one says why, with the way on.
