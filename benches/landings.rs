@@ -13,12 +13,10 @@
 #[path = "measure/mod.rs"]
 mod measure;
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-    time::Instant,
-};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use fairway::domain::rules::landing_batch::{BatchItem, BatchLimits, BatchQueue, BatchStep};
 use measure::Build;

@@ -16,19 +16,14 @@ mod beside;
 #[expect(dead_code, reason = "what the other program measures with")]
 mod measure;
 
-use std::{
-    env, fs,
-    path::Path,
-    thread,
-    time::{Duration, Instant},
-};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 
 use beside::{FINISHED, PEERS, Peer, Places, text};
 use measure::{Build, fifo, median, ms, took, until_stamp};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 const ROUNDS: usize = 100;

@@ -19,11 +19,9 @@ mod measure;
 mod storm;
 mod structured;
 
-use std::{
-    env, fs,
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::{env, fs};
 
 use board::SESSIONS;
 use measure::{Build, READS, against, count, median, medians, ms, project, row, store, took, wanted};

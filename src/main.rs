@@ -2,12 +2,9 @@
 
 use std::process::ExitCode;
 
-use fairway::{
-    cli,
-    env::Env,
-    hooks,
-    os::{held_process, signals},
-};
+use fairway::env::Env;
+use fairway::os::{held_process, signals};
+use fairway::{cli, hooks};
 
 fn main() -> ExitCode {
     // A process that waits to exec another program does not parse the command line.

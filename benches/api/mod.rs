@@ -1,14 +1,12 @@
 //! The worker API: a tool call that is authorised on a kept connection, against the least server that answers anything; and a
 //! whole hook process, against an empty `main`.
 
-use std::{
-    fs::{self, File},
-    io::{BufRead, BufReader, Read, Write},
-    os::unix::net::UnixStream,
-    path::Path,
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tempfile::TempDir;

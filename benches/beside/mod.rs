@@ -1,14 +1,11 @@
 //! Other programs that run commands in the background, each in a place of its own: what there is of pueue, task-spooler and
 //! nq, and Fairway among them.
 
-use std::{
-    env,
-    fs::{self, File},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, thread};
 
 use serde_json::Value;
 use tempfile::TempDir;

@@ -1,27 +1,21 @@
 //! The board, live: how soon it is there, how soon it answers a key, and what it costs to follow it.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{BufRead, BufReader, ErrorKind, Read, Write},
-    net::TcpStream,
-    ops::Deref,
-    process::{Child, ChildStdout, Command, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-        mpsc::{Receiver, channel},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::ops::Deref;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
-use fairway::os::{
-    notify::notify_all,
-    pty::{self, Pty},
-    terminal::Size,
-};
-use nix::{time::clock_getcpuclockid, unistd::Pid};
+use fairway::os::notify::notify_all;
+use fairway::os::pty::{self, Pty};
+use fairway::os::terminal::Size;
+use nix::time::clock_getcpuclockid;
+use nix::unistd::Pid;
 use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;

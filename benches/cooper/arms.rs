@@ -1,18 +1,15 @@
 //! Whole tasks: all features of a task are wanted. What lands without rework when they all start at once, when those that touch
 //! the same files wait for each other, and when those that conflict do.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
+use std::path::Path;
 
-use fairway::domain::{
-    landing::LandOrder,
-    rules::landing_order::{LandingItem, landing_order},
-};
+use fairway::domain::landing::LandOrder;
+use fairway::domain::rules::landing_order::{LandingItem, landing_order};
 
-use super::{
-    features::{Feature, Import, base_of, pairs},
-    radar::{Radar, ratio},
-    trees,
-};
+use super::features::{Feature, Import, base_of, pairs};
+use super::radar::{Radar, ratio};
+use super::trees;
 
 /// The result of one arm.
 #[derive(Default)]

@@ -1,6 +1,9 @@
 //! Recorded features: patches, the base that their own context makes, and what a worker has written after some of its steps.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 
 /// A line of a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,10 @@
 //! The share of overlap in the hook after a tool call that names its file, with twenty lanes.
 
-use std::{
-    fs,
-    io::Write as _,
-    path::Path,
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use super::program;
 

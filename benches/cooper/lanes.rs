@@ -1,14 +1,12 @@
 //! Scripted workers in real lanes: each applies its feature in small steps, and after each step the hook of a tool call runs, as
 //! an agent's would. Finished features are committed, and all of them land.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    io::Write as _,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;

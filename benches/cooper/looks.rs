@@ -1,11 +1,9 @@
 //! The cost of `fairway overlap` with a hundred lanes of 3,400 files: the processor time of it and of the git that it runs.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 

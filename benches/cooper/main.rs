@@ -22,7 +22,9 @@ mod radar;
 mod trees;
 mod workers;
 
-use std::{collections::BTreeSet, env, path::PathBuf};
+use std::collections::BTreeSet;
+use std::env;
+use std::path::PathBuf;
 
 use radar::Score;
 

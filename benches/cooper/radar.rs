@@ -1,21 +1,15 @@
 //! Judges pairs of commits as `fairway overlap` does: git's merge in a repository of its own, then the changed lines.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    io::Write as _,
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use fairway::{
-    actions::land::overlap::snapshot_paths,
-    domain::{
-        overlap::SnapshotPath,
-        rules::overlap::{adjacent_files, may_collide},
-    },
-    os::git::{Git, MergeOutcome, MergeRepository},
-};
+use fairway::actions::land::overlap::snapshot_paths;
+use fairway::domain::overlap::SnapshotPath;
+use fairway::domain::rules::overlap::{adjacent_files, may_collide};
+use fairway::os::git::{Git, MergeOutcome, MergeRepository};
 use tempfile::TempDir;
 
 use super::features::Import;

@@ -1,11 +1,10 @@
 //! The recorded pairs as commits of one repository: bases, finished features, and features that are written in part.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
+use std::path::Path;
 
-use super::{
-    features::{Base, Feature, Import, Pair, base_of, pairs},
-    radar::Radar,
-};
+use super::features::{Base, Feature, Import, Pair, base_of, pairs};
+use super::radar::Radar;
 
 /// The features of the data, by task and number.
 pub type Features = BTreeMap<(String, usize), Feature>;

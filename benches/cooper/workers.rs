@@ -1,13 +1,13 @@
 //! The arms with scripted workers in real lanes, for every task of the data.
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
 
-use super::{
-    features::{Feature, Import, base_of, pairs},
-    lanes::{Arm, Outcome, work},
-    radar::{Radar, ratio},
-    trees,
-};
+use super::features::{Feature, Import, base_of, pairs};
+use super::lanes::{Arm, Outcome, work};
+use super::radar::{Radar, ratio};
+use super::trees;
 
 /// The steps of each worker.
 const STEPS: usize = 10;

@@ -1,12 +1,11 @@
 //! A durable PostgreSQL server for the measurements, in a directory of its own: Debian's package, as an unprivileged user.
 
-use std::{
-    fs,
-    net::TcpListener,
-    os::unix::{fs::chown, process::CommandExt},
-    path::PathBuf,
-    process::{Command, Stdio},
-};
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use nix::unistd::Uid;
 use tempfile::TempDir;

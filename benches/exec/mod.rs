@@ -1,16 +1,13 @@
 //! Background runs: how soon they begin, what keeping their output costs, how late one hears of it, and what they cost when
 //! nothing happens.
 
-use std::{
-    ffi::CString,
-    fs,
-    io::{BufRead, BufReader},
-    os::unix::ffi::OsStrExt,
-    path::Path,
-    process::{Child, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::ffi::CString;
+use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use serde_json::Value;
 use tempfile::TempDir;

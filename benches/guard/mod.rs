@@ -3,15 +3,13 @@
 #[path = "../../tests/it/guard/sample_rules.rs"]
 mod sample_rules;
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fs,
-    os::unix::ffi::OsStringExt,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use fairway::guard::{Effect, Rule, Rules};
 use tempfile::TempDir;

@@ -1,19 +1,15 @@
 //! Shared parts of measuring programs: builds, projects, medians of whole processes in turns, and rows of a table.
 
-use std::{
-    ffi::OsStr,
-    fs::{self, File},
-    io::Read,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use nix::{
-    sys::stat::Mode,
-    time::{ClockId, clock_gettime},
-    unistd::mkfifo,
-};
+use nix::sys::stat::Mode;
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::mkfifo;
 use rusqlite::Connection;
 use tempfile::TempDir;
 

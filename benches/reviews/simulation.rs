@@ -2,15 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use fairway::{
-    domain::{
-        TaskId,
-        review::OpenReview,
-        rules::review::Capacity,
-        task::{Task, TaskFields, TaskState},
-    },
-    env::Timestamp,
-};
+use fairway::domain::TaskId;
+use fairway::domain::review::OpenReview;
+use fairway::domain::rules::review::Capacity;
+use fairway::domain::task::{Task, TaskFields, TaskState};
+use fairway::env::Timestamp;
 
 /// What is simulated. Each agent has a lane of its own, and claims the next task as soon as it has submitted one.
 #[derive(Debug, Clone, Copy)]

@@ -1,10 +1,8 @@
 //! Many processes that take tasks from one queue.
 
-use std::{
-    io::{BufRead, BufReader, Read},
-    process::{Child, ChildStdout, Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::measure::median;
 

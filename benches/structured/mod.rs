@@ -1,6 +1,8 @@
 //! A structured session: how soon an agent's permission request can be answered, and what its supervisor costs when nothing happens.
 
-use std::{fs, path::Path, thread, time::Duration};
+use std::path::Path;
+use std::time::Duration;
+use std::{fs, thread};
 
 use rusqlite::Connection;
 use serde_json::Value;

@@ -1,10 +1,8 @@
 //! Starts a program and reads what it prints, to throw it away: the measure for keeping it.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a measuring program")]
 
-use std::{
-    io::Read,
-    process::{Command, Stdio},
-};
+use std::io::Read;
+use std::process::{Command, Stdio};
 
 fn main() {
     let mut words = std::env::args_os().skip(1);

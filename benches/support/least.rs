@@ -1,6 +1,7 @@
 //! The common part of every smallest program: it opens the store as durable as Fairway does, and closes it by the same rule.
 
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
 
 /// Opens the store that the first argument names.
 pub fn open() -> (String, Connection) {

@@ -2,11 +2,9 @@
 //! argument so many a second.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a measuring program")]
 
-use std::{
-    io::{LineWriter, Write},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{LineWriter, Write};
+use std::thread;
+use std::time::{Duration, Instant};
 
 fn main() {
     let mut numbers = std::env::args().skip(1).map(|word| word.parse::<u32>().unwrap());

@@ -8,7 +8,10 @@
     reason = "a measuring program"
 )]
 
-use std::{env, fmt::Write as _, io::Read, time::Instant};
+use std::env;
+use std::fmt::Write as _;
+use std::io::Read;
+use std::time::Instant;
 
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, SimpleQueryRow};
 

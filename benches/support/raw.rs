@@ -1,11 +1,9 @@
 //! The least server: a blocking loop on one connection of a Unix socket, which reads a request and writes a fixed answer.
 #![allow(clippy::unwrap_used, reason = "a measuring program")]
 
-use std::{
-    env,
-    io::{Read, Write},
-    os::unix::net::UnixListener,
-};
+use std::env;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
 
 const BODY: &str = r#"{"allowed":true,"granted":false,"opinion":true,"reason":"nothing forbids it","rule":null}"#;
 

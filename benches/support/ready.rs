@@ -1,7 +1,8 @@
 //! The smallest program that opens the store and asks what is ready: the measure for `fairway ready`.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::print_stdout, reason = "the least code that does it")]
 
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
 
 fn main() {
     let path = std::env::args().nth(1).unwrap();

@@ -1,7 +1,8 @@
 //! Writes the time of its first step, in nanoseconds of the monotonic clock, into the file that its argument names.
 #![allow(clippy::unwrap_used, reason = "a measuring program")]
 
-use std::{fs, time::Duration};
+use std::fs;
+use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 

@@ -9,25 +9,19 @@
     reason = "a measuring program"
 )]
 
-use std::{
-    fmt::Write as _,
-    io::Read,
-    path::Path,
-    rc::Rc,
-    time::{Duration, Instant},
-};
+use std::fmt::Write as _;
+use std::io::Read;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
-use fairway::{
-    actions::{
-        App,
-        core::errors,
-        queue::task::claim::{self, ClaimRequest},
-    },
-    config::{Layers, Project, Settings},
-    domain::Actor,
-    env::Env,
-    os::lock_queue,
-};
+use fairway::actions::App;
+use fairway::actions::core::errors;
+use fairway::actions::queue::task::claim::{self, ClaimRequest};
+use fairway::config::{Layers, Project, Settings};
+use fairway::domain::Actor;
+use fairway::env::Env;
+use fairway::os::lock_queue;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 /// Claims once; `false` when nothing is ready.

@@ -2,7 +2,8 @@
 //! the line is printed, of the monotonic clock.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::print_stdout, reason = "a measuring program")]
 
-use std::{thread, time::Duration};
+use std::thread;
+use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 

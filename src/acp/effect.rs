@@ -2,13 +2,9 @@
 
 use serde_json::Value;
 
-use crate::{
-    acp::{
-        session_setup::{AgentInfo, GuardMode},
-        tool_call::{PermissionRequest, ToolCall},
-    },
-    domain::usage::Usage,
-};
+use crate::acp::session_setup::{AgentInfo, GuardMode};
+use crate::acp::tool_call::{PermissionRequest, ToolCall};
+use crate::domain::usage::Usage;
 
 /// What the agent knew of the decision when a tool of it ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The inputs of a structured session's state machine.
 
-use crate::acp::{frame::Frame, tool_call::PermissionChoice};
+use crate::acp::frame::Frame;
+use crate::acp::tool_call::PermissionChoice;
 
 /// A request of another process.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{frame::REQUEST_CANCELLED, tool_call::PermissionOption};
+use super::frame::REQUEST_CANCELLED;
+use super::tool_call::PermissionOption;
 
 /// The version of the protocol.
 pub const PROTOCOL_VERSION: u64 = 1;

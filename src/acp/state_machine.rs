@@ -7,22 +7,18 @@ mod steering;
 mod turn;
 mod update;
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    time::Duration,
-};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{
-    conversation_text::Conversation,
-    effect::{Effect, Permission, Report},
-    event::{Command, Event},
-    frame::{Frame, METHOD_NOT_FOUND, RpcError},
-    outgoing,
-    session_setup::{AgentInfo, GuardMode, Proof},
-    tool_call::{PermissionOption, ToolCall},
-};
+use super::conversation_text::Conversation;
+use super::effect::{Effect, Permission, Report};
+use super::event::{Command, Event};
+use super::frame::{Frame, METHOD_NOT_FOUND, RpcError};
+use super::outgoing;
+use super::session_setup::{AgentInfo, GuardMode, Proof};
+use super::tool_call::{PermissionOption, ToolCall};
 use crate::domain::usage::{Usage, UsageScope};
 
 /// How long the agent may take from its start until its session is open.

@@ -1,15 +1,12 @@
 //! The scripts inside the binary. They run from a private directory that is named by the hash of their content, and are written
 //! again when the file there differs.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use crate::{
-    env::Env,
-    os::{digest::sha256_hex, files},
-};
+use crate::env::Env;
+use crate::os::digest::sha256_hex;
+use crate::os::files;
 
 pub use crate::domain::session::STRUCTURED_BACKEND as STRUCTURED;
 

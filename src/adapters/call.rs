@@ -1,28 +1,21 @@
 //! Calling a script: one operation, one deadline, one verdict.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{AdapterError, clean_env};
-use crate::{
-    domain::secrets,
-    env::{Env, vars},
-    os::{
-        capture::{self, Call, Captured},
-        command::Program,
-        executable,
-        exit_reason::ExitReason,
-        files, foreground,
-        pty::{self, Pty},
-        session_leader::Running,
-        terminal::Size,
-    },
-};
+use crate::domain::secrets;
+use crate::env::{Env, vars};
+use crate::os::capture::{self, Call, Captured};
+use crate::os::command::Program;
+use crate::os::exit_reason::ExitReason;
+use crate::os::pty::{self, Pty};
+use crate::os::session_leader::Running;
+use crate::os::terminal::Size;
+use crate::os::{executable, files, foreground};
 
 /// How long an operation other than `start` and `attach` may take.
 pub(super) const OPERATION_TIMEOUT: Duration = Duration::from_secs(30);

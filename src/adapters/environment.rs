@@ -1,11 +1,9 @@
 //! The environment of scripts: the caller's, without the variables of a surrounding session.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    os::unix::ffi::OsStrExt,
-    path::PathBuf,
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use crate::env::{Env, vars};
 

@@ -1,6 +1,7 @@
 //! The errors of calls to a backend script.
 
-use std::{io, path::PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use thiserror::Error;
 

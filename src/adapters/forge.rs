@@ -1,25 +1,20 @@
 //! The forge script protocol: a script that asks a forge, in five operations. What it answers is data: secrets are masked, and
 //! characters that a terminal obeys are removed.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Adapter, BackendSource, Backends, builtin_scripts, resolve_backend, state_dir};
-use crate::{
-    domain::{
-        Refusal,
-        pull_request::{ForgeFailure, ForgeWhy},
-        secrets,
-    },
-    env::{Env, vars},
-    os::{capture::Captured, exit_reason::ExitReason},
-};
+use crate::domain::pull_request::{ForgeFailure, ForgeWhy};
+use crate::domain::{Refusal, secrets};
+use crate::env::{Env, vars};
+use crate::os::capture::Captured;
+use crate::os::exit_reason::ExitReason;
 
 /// The operations of the protocol.
 pub const OPERATIONS: [&str; 5] = ["find", "open", "state", "log", "say"];

@@ -4,14 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use crate::{
-    adapters::builtin_scripts,
-    config::{Project, load_in_force},
-    domain::Refusal,
-    env::Env,
-    os::files,
-    wire::BackendView,
-};
+use crate::adapters::builtin_scripts;
+use crate::config::{Project, load_in_force};
+use crate::domain::Refusal;
+use crate::env::Env;
+use crate::os::files;
+use crate::wire::BackendView;
 
 /// Lists the built-in backends and those that the current project configures. A configured backend replaces a built-in one of the
 /// same name. When no project is found, lists only the built-in ones, unless `root` was given: then a missing project is an

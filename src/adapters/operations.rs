@@ -1,13 +1,14 @@
 //! The operations of the protocol, each as one call.
 
-use std::{collections::BTreeSet, io, time::Duration};
+use std::collections::BTreeSet;
+use std::io;
+use std::time::Duration;
 
-use super::{Adapter, AdapterError, Capabilities, StartConfig, StartReport, call::OPERATION_TIMEOUT};
-use crate::{
-    domain::{RunId, ansi, secrets},
-    env::vars,
-    os::capture::Captured,
-};
+use super::call::OPERATION_TIMEOUT;
+use super::{Adapter, AdapterError, Capabilities, StartConfig, StartReport};
+use crate::domain::{RunId, ansi, secrets};
+use crate::env::vars;
+use crate::os::capture::Captured;
 
 /// How many warnings of a successful start are passed on, in lines.
 const MAX_WARNING_LINES: usize = 20;

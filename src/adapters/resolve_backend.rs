@@ -1,19 +1,17 @@
 //! Finds the script of a backend.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use super::builtin_scripts::{self, BuiltIn};
-use crate::{
-    config::{Backend, project::normalize},
-    domain::{Refusal, refusal::NOT_EXECUTABLE},
-    env::{Env, vars},
-    os::{executable, user},
-};
+use crate::config::Backend;
+use crate::config::project::normalize;
+use crate::domain::Refusal;
+use crate::domain::refusal::NOT_EXECUTABLE;
+use crate::env::{Env, vars};
+use crate::os::{executable, user};
 
 /// Where a backend's name comes from, which decides how a relative path is resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,11 @@
 //! A session's name in its backend. All projects of a user share the backends, so the name has a part for the project.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use super::builtin_scripts::BuiltIn;
-use crate::{domain::SessionId, os::digest};
+use crate::domain::SessionId;
+use crate::os::digest;
 
 /// How many hexadecimal digits the project's part has.
 const PROJECT_CHARS: usize = 6;

@@ -1,13 +1,12 @@
 //! The two documents of `start`: the configuration on stdin, the report on stdout.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{domain::secrets, env::vars};
+use crate::domain::secrets;
+use crate::env::vars;
 
 /// The start configuration. Every field is optional, `{}` and `null` are legal, unknown fields are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

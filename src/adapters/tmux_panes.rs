@@ -1,24 +1,19 @@
 //! Queries the panes of a tmux server, all of them in one call. Used for sessions that no backend script started: panes that
 //! existed before and were registered.
 
-use std::{
-    collections::{BTreeMap, HashMap, btree_map::Entry},
-    ffi::{OsStr, OsString},
-    time::Duration,
-};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{OsStr, OsString};
+use std::time::Duration;
 
 use super::clean_env;
-use crate::{
-    domain::{rules::staleness::BackendObservation, session::Session},
-    env::{Env, vars},
-    os::{
-        capture::{self, Call},
-        executable,
-        exit_reason::ExitReason,
-        process::{ProcessKey, ProcessStatus},
-        user,
-    },
-};
+use crate::domain::rules::staleness::BackendObservation;
+use crate::domain::session::Session;
+use crate::env::{Env, vars};
+use crate::os::capture::{self, Call};
+use crate::os::exit_reason::ExitReason;
+use crate::os::process::{ProcessKey, ProcessStatus};
+use crate::os::{executable, user};
 
 /// The backend whose panes are queried here.
 pub const BACKEND: &str = "tmux";

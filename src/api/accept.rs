@@ -1,45 +1,40 @@
 //! Accepts connections, and serves HTTP/1.1 on each.
 
-use std::{
-    convert::Infallible,
-    io,
-    net::SocketAddr,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::{Pin, pin},
-    sync::Arc,
-    time::Duration,
-};
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
 
-use axum::{Router, body::Body, http::header, response::Response};
-use hyper::{
-    Request,
-    body::Incoming,
-    server::conn::http1,
-    service::{Service as _, service_fn},
-};
-use hyper_util::{rt::TokioIo, service::TowerToHyperService};
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::{TcpListener, TcpStream, UnixListener, UnixStream},
-    sync::watch,
-    time::sleep,
-};
+use axum::Router;
+use axum::body::Body;
+use axum::http::header;
+use axum::response::Response;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::watch;
+use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
-use tracing::{Instrument as _, field::Empty};
+use tracing::Instrument as _;
+use tracing::field::Empty;
 
-use super::{
-    auth::{self, Transport},
-    connections::{ConnectionHandle, Connections, InFlight, MAX_CONNECTIONS},
-    error::ApiError,
-    page::{self, Site},
-    refused_head::RefusedHeadStream,
-    timeouts::TimeoutStream,
-    tls,
-};
-use crate::{
-    domain::secrets::mask,
-    os::{socket, user},
-};
+use super::auth::{self, Transport};
+use super::connections::{ConnectionHandle, Connections, InFlight, MAX_CONNECTIONS};
+use super::error::ApiError;
+use super::page::{self, Site};
+use super::refused_head::RefusedHeadStream;
+use super::timeouts::TimeoutStream;
+use super::tls;
+use crate::domain::secrets::mask;
+use crate::os::{socket, user};
 
 /// A failed `accept` may mean that the process has no free descriptor.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);

@@ -1,9 +1,7 @@
 //! Lets tokio wait for a value that has a file descriptor.
 
-use std::{
-    io,
-    os::fd::{AsFd, AsRawFd, RawFd},
-};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 use tokio::io::unix::AsyncFd;
 

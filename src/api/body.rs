@@ -2,19 +2,21 @@
 
 use std::time::Duration;
 
-use axum::{
-    body::HttpBody,
-    extract::Request,
-    http::{HeaderMap, StatusCode, header, request::Parts},
-    response::{IntoResponse, Response},
-};
-use serde::{Serialize, de::DeserializeOwned};
+use axum::body::HttpBody;
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::error::ApiError;
-use crate::{actions, domain::text_limits::MAX_REQUEST_ID_BYTES, os::digest::hex};
+use crate::actions;
+use crate::domain::text_limits::MAX_REQUEST_ID_BYTES;
+use crate::os::digest::hex;
 
 pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
 /// How much more is read and discarded: a client that is still sending would not read the response.

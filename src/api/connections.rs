@@ -1,13 +1,10 @@
 //! Registry of open connections. At the limit the connection that has been idle longest is closed, connections without any
 //! request first, so that idle clients cannot keep others out.
 
-use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
-    },
-    time::Instant,
-};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
 

@@ -1,16 +1,12 @@
 //! Errors of the API: an HTTP status and the error document. At `POST /authorize` an error is also a denial of the tool call.
 
-use axum::{
-    Json,
-    http::StatusCode,
-    response::{IntoResponse, Response},
-};
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
-use crate::{
-    actions::core::errors,
-    wire::{ErrorDocument, Failure, FailureKind},
-};
+use crate::actions::core::errors;
+use crate::wire::{ErrorDocument, Failure, FailureKind};
 
 #[derive(Debug, Clone)]
 pub(super) struct ApiError {

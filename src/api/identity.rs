@@ -1,17 +1,19 @@
 //! Identities and credentials of runtimes, kept in memory only. Values are zeroed when they are dropped and are never shown.
 
-use std::{collections::BTreeMap, fmt, rc::Rc};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use zeroize::Zeroizing;
 
-use crate::{
-    domain::{RunId, secrets::MASK},
-    env::Timestamp,
-    wire::timestamp::deserialize_timestamp,
-};
+use crate::domain::RunId;
+use crate::domain::secrets::MASK;
+use crate::env::Timestamp;
+use crate::wire::timestamp::deserialize_timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) enum CredentialType {

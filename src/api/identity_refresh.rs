@@ -1,26 +1,25 @@
 //! Stores an identity, and runs the configured command for the next one before its credential expires.
 
-use std::{collections::BTreeMap, ffi::OsString, path::Path, time::Duration};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use serde_json::json;
 use tokio::time::sleep;
 use zeroize::Zeroizing;
 
-use super::{
-    identity::Identity,
-    log::warn,
-    state::{self, server_state},
-};
-use crate::{
-    actions::{App, core::trust},
-    domain::{Event, EventKind, Refusal, RunId, session::Session},
-    env::{Timestamp, vars},
-    os::{
-        capture::{Call, capture},
-        exit_reason::ExitReason,
-    },
-};
+use super::identity::Identity;
+use super::log::warn;
+use super::state::{self, server_state};
+use crate::actions::App;
+use crate::actions::core::trust;
+use crate::domain::session::Session;
+use crate::domain::{Event, EventKind, Refusal, RunId};
+use crate::env::{Timestamp, vars};
+use crate::os::capture::{Call, capture};
+use crate::os::exit_reason::ExitReason;
 
 /// How long the refresh command may take.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);

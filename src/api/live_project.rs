@@ -1,26 +1,21 @@
 //! The project with current settings: they are loaded again when their files have changed, and the store is opened again when
 //! its file was replaced.
 
-use std::{
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    rc::Rc,
-};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        agents::guard::LoadedRules,
-        upkeep::{answer_tokens::AnswerTokenFile, devices::DeviceFile},
-    },
-    config::{CONFIG_FILE, Project, load_in_force, local_file, trust},
-    domain::Actor,
-    env::{Clock, Env, Terminal},
-    store::StoreError,
-};
+use crate::actions::App;
+use crate::actions::agents::guard::LoadedRules;
+use crate::actions::upkeep::answer_tokens::AnswerTokenFile;
+use crate::actions::upkeep::devices::DeviceFile;
+use crate::config::{CONFIG_FILE, Project, load_in_force, local_file, trust};
+use crate::domain::Actor;
+use crate::env::{Clock, Env, Terminal};
+use crate::store::StoreError;
 
 /// The parts of an [`App`] that can be sent to another thread.
 #[derive(Debug, Clone)]

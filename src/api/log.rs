@@ -2,7 +2,8 @@
 
 use std::io::Write as _;
 
-use crate::{domain::secrets::mask, render::escape_line};
+use crate::domain::secrets::mask;
+use crate::render::escape_line;
 
 /// Prints one line to stderr, with secrets masked. Does nothing when stderr is closed.
 pub(super) fn warn(text: &str) {

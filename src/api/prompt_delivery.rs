@@ -1,15 +1,17 @@
 //! Delivers queued prompts by typing them through the session's backend when no listener waits for them. One delivery at a
 //! time per session.
 
-use std::{cell::RefCell, collections::BTreeMap, time::Duration};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::{log::warn, state};
-use crate::{
-    actions::{agents::runtime::session_of_run, sessions::prompt},
-    domain::{RunId, SessionId},
-};
+use super::log::warn;
+use super::state;
+use crate::actions::agents::runtime::session_of_run;
+use crate::actions::sessions::prompt;
+use crate::domain::{RunId, SessionId};
 
 /// How often a delivery is tried while the server is busy, and the pause between.
 const MAX_ATTEMPTS: usize = 30;

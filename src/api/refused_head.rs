@@ -1,11 +1,9 @@
 //! Bodies for the responses that hyper writes by itself when it refuses a request's head: malformed (400), with a URL (414) or
 //! headers (431) that are too long. hyper leaves them empty and has no hook for them, so their bytes are replaced on the way out.
 
-use std::{
-    io,
-    pin::Pin,
-    task::{Context, Poll, ready},
-};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 use axum::http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};

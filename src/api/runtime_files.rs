@@ -1,19 +1,17 @@
 //! The server's files: lock, socket, port and token. They are removed when the server ends.
 
-use std::{
-    fs, io,
-    os::unix::{fs::FileTypeExt, net::UnixListener},
-    path::{Path, PathBuf},
-};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::{Context as _, Result};
 
-use crate::{
-    actions::App,
-    api_client::server_files::{self, LOCK_FILE, PAGE_FILE, POINTER_FILE, PORT_FILE, ShownPage, TOKEN_FILE},
-    domain::{Refusal, SessionId},
-    os::{files, lock::FileLock, random, socket},
-};
+use crate::actions::App;
+use crate::api_client::server_files::{self, LOCK_FILE, PAGE_FILE, POINTER_FILE, PORT_FILE, ShownPage, TOKEN_FILE};
+use crate::domain::{Refusal, SessionId};
+use crate::os::lock::FileLock;
+use crate::os::{files, random, socket};
 
 /// The server's files. Their owner holds the lock.
 #[derive(Debug)]

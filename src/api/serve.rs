@@ -1,43 +1,38 @@
 //! `fairway serve`: starts the server and runs it until a signal or the time limit.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
-use tokio::{
-    net::{TcpListener, UnixListener},
-    runtime::{Builder, Runtime},
-    signal::unix::{Signal, SignalKind, signal},
-    sync::watch,
-    time::{sleep, timeout},
-};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 
-use super::{
-    accept::{Acceptor, accept_on_port, accept_on_socket},
-    async_fd::register_fd,
-    auth::Transport,
-    connections::Connections,
-    live_project::AppFactory,
-    log::warn,
-    page::{Access, PageProviders, Site, SiteAddresses},
-    routes,
-    runtime_files::RuntimeFiles,
-    state::{ServerState, server_state},
-    store_writer::Writer,
-    tls::Certificate,
-};
-use crate::{
-    actions::{
-        App,
-        agents::runtime::session_of_run,
-        core::{inside_session, store_safety},
-        upkeep::notify,
-    },
-    api_client::server_files::ShownPage,
-    domain::{Actor, RunId, SessionId},
-    os::{notify::ChangeWaiter, this_process},
-    store::snapshots,
-};
+use super::accept::{Acceptor, accept_on_port, accept_on_socket};
+use super::async_fd::register_fd;
+use super::auth::Transport;
+use super::connections::Connections;
+use super::live_project::AppFactory;
+use super::log::warn;
+use super::page::{Access, PageProviders, Site, SiteAddresses};
+use super::routes;
+use super::runtime_files::RuntimeFiles;
+use super::state::{ServerState, server_state};
+use super::store_writer::Writer;
+use super::tls::Certificate;
+use crate::actions::App;
+use crate::actions::agents::runtime::session_of_run;
+use crate::actions::core::{inside_session, store_safety};
+use crate::actions::upkeep::notify;
+use crate::api_client::server_files::ShownPage;
+use crate::domain::{Actor, RunId, SessionId};
+use crate::os::notify::ChangeWaiter;
+use crate::os::this_process;
+use crate::store::snapshots;
 
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 

@@ -1,29 +1,21 @@
 //! Server-sent events: a streamed response with a bounded queue, so that a slow reader does not fill the memory.
 
-use std::{
-    fmt::Write as _,
-    io::{self, Write as _},
-    pin::Pin,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
-use axum::{
-    body::{Body, Bytes},
-    http::{HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
-};
-use flate2::{Compression, write::GzEncoder};
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use hyper::body::Frame;
 use serde::Serialize;
-use tokio::{
-    sync::{
-        Mutex,
-        mpsc::{self, Receiver, Sender},
-        watch,
-    },
-    time::timeout,
-};
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::{Mutex, watch};
+use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 /// How many events may be queued for the reader.

@@ -1,28 +1,27 @@
 //! The state that all handlers share. It belongs to the serving thread, and no handler borrows it across an `await`, so it
 //! needs no lock.
 
-use std::{cell::RefCell, path::PathBuf, rc::Rc, time::Duration};
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
 
 use anyhow::Result;
-use tokio::{
-    sync::{Semaphore, TryAcquireError, watch},
-    task,
-    time::timeout,
-};
+use tokio::sync::{Semaphore, TryAcquireError, watch};
+use tokio::task;
+use tokio::time::timeout;
 
-use super::{
-    error::ApiError,
-    identity::IdentityStore,
-    live_project::{AppFactory, LiveProject},
-    store_writer::{Writer, run_catching_panic},
-};
-use crate::{
-    actions::{App, IdempotencyKey, agents::guard::LoadedRules},
-    domain::{Actor, RunId, session::Session},
-    env::Timestamp,
-    os::notify::ChangeWaiter,
-    store::sessions,
-};
+use super::error::ApiError;
+use super::identity::IdentityStore;
+use super::live_project::{AppFactory, LiveProject};
+use super::store_writer::{Writer, run_catching_panic};
+use crate::actions::agents::guard::LoadedRules;
+use crate::actions::{App, IdempotencyKey};
+use crate::domain::session::Session;
+use crate::domain::{Actor, RunId};
+use crate::env::Timestamp;
+use crate::os::notify::ChangeWaiter;
+use crate::store::sessions;
 
 /// After this time a client gets `server_busy`.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,29 +1,24 @@
 //! The thread that writes to the store, and its queue. Decisions on tool calls are written in batches, at most 10 ms after they
 //! were made.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
-        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
-    },
-    thread::{self, JoinHandle},
-    time::{Duration, Instant},
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use tokio::sync::oneshot;
 
-use super::{
-    error::ApiError,
-    live_project::{AppFactory, LiveProject},
-};
-use crate::{
-    actions::{App, agents::guard, core::errors},
-    domain::session::Session,
-    store::session_reports,
-};
+use super::error::ApiError;
+use super::live_project::{AppFactory, LiveProject};
+use crate::actions::App;
+use crate::actions::agents::guard;
+use crate::actions::core::errors;
+use crate::domain::session::Session;
+use crate::store::session_reports;
 
 const QUEUE_LEN: usize = 1_024;
 /// How long decisions are collected for one batch.

@@ -1,25 +1,29 @@
 //! HTTPS in the network, with a certificate that the server makes itself. People compare its fingerprint once.
 
-use std::{io, net::IpAddr, path::Path, sync::Arc, time::Duration};
+use std::io;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use rcgen::{
     CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose, SanType,
     date_time_ymd,
 };
-use tokio::{io::AsyncWriteExt as _, net::TcpStream, time::timeout};
-use tokio_rustls::{
-    TlsAcceptor,
-    rustls::{
-        ServerConfig,
-        crypto::ring,
-        pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer},
-    },
-    server::TlsStream,
-};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio_rustls::server::TlsStream;
 use zeroize::Zeroizing;
 
-use crate::{actions::upkeep::certificate_file::StoredCertificate, env::Timestamp, os::digest};
+use crate::actions::upkeep::certificate_file::StoredCertificate;
+use crate::env::Timestamp;
+use crate::os::digest;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Some browsers refuse a certificate that is valid for more than 825 days.
@@ -114,10 +118,8 @@ pub(super) async fn handshake(tls: &TlsAcceptor, mut stream: TcpStream) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        fs,
-        os::unix::fs::{MetadataExt as _, PermissionsExt as _},
-    };
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
     use super::*;
 

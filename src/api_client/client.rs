@@ -1,20 +1,16 @@
 //! A blocking connection to the server's socket.
 
-use std::{
-    io::{self, Read, Write as _},
-    os::unix::net::UnixStream,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::io::{self, Read, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
 use super::server_files;
 
-use crate::{
-    env::vars,
-    os::{lock, process, socket, user},
-};
+use crate::env::vars;
+use crate::os::{lock, process, socket, user};
 
 #[derive(Debug)]
 pub struct ApiClient {
@@ -201,7 +197,8 @@ fn find_bytes(bytes: &[u8], needle: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::{os::unix::net::UnixListener, thread};
+    use std::os::unix::net::UnixListener;
+    use std::thread;
 
     use super::*;
 

@@ -1,17 +1,14 @@
 //! The path of a project's server socket, and the names of the files beside it.
 
-use std::{
-    fs::File,
-    io::Read,
-    path::{Path, PathBuf},
-};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    env::{Env, vars},
-    os::{digest::sha256_hex, socket},
-};
+use crate::env::{Env, vars};
+use crate::os::digest::sha256_hex;
+use crate::os::socket;
 
 /// The socket's name in the runtime directory.
 pub const SOCKET_FILE: &str = "worker.sock";

@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit, values};
-use crate::{actions::sessions::answer, domain::question::QuestionId};
+use super::context::Context;
+use super::exit::Exit;
+use super::values;
+use crate::actions::sessions::answer;
+use crate::domain::question::QuestionId;
 
 /// Answer a question of a session
 ///

@@ -1,17 +1,19 @@
 //! `fairway approvals …`
 
-use std::{ops::ControlFlow, time::Duration};
+use std::ops::ControlFlow;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::agents::approval::{self, ApprovalChange},
-    cli::{age::age, context::Context, each, exit::Exit, values},
-    domain::approval::Decision,
-    render::{Table, escape_controls, escape_line},
-    wire::{ApprovalView, tool_input},
-};
+use crate::actions::agents::approval::{self, ApprovalChange};
+use crate::cli::age::age;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::{each, values};
+use crate::domain::approval::Decision;
+use crate::render::{Table, escape_controls, escape_line};
+use crate::wire::{ApprovalView, tool_input};
 
 /// List, watch and answer permission requests of agents
 ///

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit};
+use super::context::Context;
+use super::exit::Exit;
 use crate::actions::upkeep::backup;
 
 /// Back up the store to a file while other commands run

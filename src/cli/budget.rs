@@ -3,13 +3,12 @@
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::sessions::budget,
-    cli::{context::Context, exit::Exit},
-    domain::budget::Amount,
-    render::Table,
-    wire::BudgetView,
-};
+use crate::actions::sessions::budget;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::domain::budget::Amount;
+use crate::render::Table;
+use crate::wire::BudgetView;
 
 /// Show what is used of each budget, and raise one
 ///

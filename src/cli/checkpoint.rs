@@ -1,25 +1,20 @@
 //! `fairway checkpoint …`
 
-use std::{fmt::Write, time::Duration};
+use std::fmt::Write;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::queue::checkpoint::{self, NewCheckpoint},
-    cli::{
-        age::{due, rough},
-        context::Context,
-        exit::Exit,
-        values,
-    },
-    domain::{
-        SessionId, TaskId,
-        checkpoint::{Checkpoint, CheckpointState},
-    },
-    env::Timestamp,
-    render::{Table, escape_line},
-};
+use crate::actions::queue::checkpoint::{self, NewCheckpoint};
+use crate::cli::age::{due, rough};
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::values;
+use crate::domain::checkpoint::{Checkpoint, CheckpointState};
+use crate::domain::{SessionId, TaskId};
+use crate::env::Timestamp;
+use crate::render::{Table, escape_line};
 
 /// Record, list and show task checkpoints
 #[derive(Debug, Subcommand)]

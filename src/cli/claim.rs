@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit, values};
-use crate::{
-    actions::{
-        queue::task::claim::{ClaimRequest, LaneScope},
-        sessions,
-    },
-    domain::{LaneName, Refusal, Role, TaskId},
-};
+use super::context::Context;
+use super::exit::Exit;
+use super::values;
+use crate::actions::queue::task::claim::{ClaimRequest, LaneScope};
+use crate::actions::sessions;
+use crate::domain::{LaneName, Refusal, Role, TaskId};
 
 /// Claim a task: by id, or the next ready one that fits
 ///

@@ -5,31 +5,26 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use clap::{Arg, Command};
 
-use super::{context::Context, exit::Exit, short_verbs};
-use crate::{
-    actions::{
-        App,
-        agents::{approval, runtime::context::Mode},
-        jobs,
-        mail::outbox,
-        queue::{handoff, lane, review, task},
-        sessions,
-    },
-    domain::{
-        EventKind,
-        approval::Decision,
-        checkpoint::CheckpointState,
-        evidence::EvidenceResult,
-        message::Priority,
-        notification::NotifySink,
-        provider_event::ProviderState,
-        review::Verdict,
-        session::{Activity, SessionStatus},
-        task::TaskStatus,
-        usage::UsageBy,
-    },
-    hooks::Provider,
-};
+use super::context::Context;
+use super::exit::Exit;
+use super::short_verbs;
+use crate::actions::agents::approval;
+use crate::actions::agents::runtime::context::Mode;
+use crate::actions::mail::outbox;
+use crate::actions::queue::{handoff, lane, review, task};
+use crate::actions::{App, jobs, sessions};
+use crate::domain::EventKind;
+use crate::domain::approval::Decision;
+use crate::domain::checkpoint::CheckpointState;
+use crate::domain::evidence::EvidenceResult;
+use crate::domain::message::Priority;
+use crate::domain::notification::NotifySink;
+use crate::domain::provider_event::ProviderState;
+use crate::domain::review::Verdict;
+use crate::domain::session::{Activity, SessionStatus};
+use crate::domain::task::TaskStatus;
+use crate::domain::usage::UsageBy;
+use crate::hooks::Provider;
 
 /// The largest number of values that a shell is given.
 const MAX_VALUES: usize = 500;

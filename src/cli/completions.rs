@@ -3,7 +3,9 @@
 use anyhow::Result;
 use clap_complete::Shell;
 
-use super::{context::Context, exit::Exit, short_verbs};
+use super::context::Context;
+use super::exit::Exit;
+use super::short_verbs;
 use crate::wire::CompletionsView;
 
 /// Asks fairway for values first; when it has none, clap's script completes commands and flags.

@@ -3,19 +3,19 @@
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::{
-        core::{errors, inside_session, trust},
-        upkeep::{self, config::ConfigDraft},
-    },
-    cli::{confirm, context::Context, exit::Exit, print_error::print_error},
-    config::{self, CONFIG_FILE, ConfigError, Project, local_file},
-    domain::Refusal,
-    hooks::install,
-    os,
-    render::{Table, escape_controls, escape_line},
-    wire::{ConfigExampleView, Failure},
-};
+use crate::actions::core::{errors, inside_session, trust};
+use crate::actions::upkeep;
+use crate::actions::upkeep::config::ConfigDraft;
+use crate::cli::confirm;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::print_error::print_error;
+use crate::config::{self, CONFIG_FILE, ConfigError, Project, local_file};
+use crate::domain::Refusal;
+use crate::hooks::install;
+use crate::os;
+use crate::render::{Table, escape_controls, escape_line};
+use crate::wire::{ConfigExampleView, Failure};
 
 /// Show and check the configuration
 #[derive(Debug, Subcommand)]

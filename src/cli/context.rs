@@ -1,37 +1,33 @@
 //! The context of a verb, and its answers.
 
-use std::{
-    cell::{Cell, RefCell},
-    collections::BTreeSet,
-    fs,
-    io::{self, Read},
-    path::Path,
-    rc::Rc,
-    sync::Arc,
-};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use anyhow::Result;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::{exit::Exit, fingerprint::Canonical, globals::Globals};
-use crate::{
-    actions::{
-        self, Answer, App, IdempotencyKey,
-        core::{
-            app::Mailed,
-            progress::{Progress, Telling},
-            trust,
-        },
-        queue::evidence::run::Relay,
-        sessions::{hand_started, prompt},
-    },
-    config::Project,
-    domain::{Actor, LaneName, Refusal, Role, RunId, SessionId, TaskId, text_limits::MAX_BODY_BYTES},
-    env::{Env, vars},
-    os::{self, run_streaming::Stream},
-    render::{Out, OutError, Relay as OutputRelay, escape_line},
-};
+use super::exit::Exit;
+use super::fingerprint::Canonical;
+use super::globals::Globals;
+use crate::actions::core::app::Mailed;
+use crate::actions::core::progress::{Progress, Telling};
+use crate::actions::core::trust;
+use crate::actions::queue::evidence::run::Relay;
+use crate::actions::sessions::{hand_started, prompt};
+use crate::actions::{self, Answer, App, IdempotencyKey};
+use crate::config::Project;
+use crate::domain::text_limits::MAX_BODY_BYTES;
+use crate::domain::{Actor, LaneName, Refusal, Role, RunId, SessionId, TaskId};
+use crate::env::{Env, vars};
+use crate::os;
+use crate::os::run_streaming::Stream;
+use crate::render::{Out, OutError, Relay as OutputRelay, escape_line};
 
 /// The largest file that is read whole, in bytes.
 const INPUT_MAX: usize = 256 << 20;

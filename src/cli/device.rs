@@ -1,26 +1,21 @@
 //! `fairway device …`
 
-use std::{fmt::Write as _, time::Duration};
+use std::fmt::Write as _;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::upkeep::devices::{self, PairingRequest},
-    cli::{
-        age::{due, rough},
-        context::Context,
-        exit::Exit,
-        values,
-    },
-    domain::{
-        device::{DeviceAccess, MAX_WRONG_CODES},
-        id::DeviceName,
-    },
-    env::Timestamp,
-    render::{QrCode, Table, escape_line},
-    wire::{DevicePairView, DeviceView},
-};
+use crate::actions::upkeep::devices::{self, PairingRequest};
+use crate::cli::age::{due, rough};
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::values;
+use crate::domain::device::{DeviceAccess, MAX_WRONG_CODES};
+use crate::domain::id::DeviceName;
+use crate::env::Timestamp;
+use crate::render::{QrCode, Table, escape_line};
+use crate::wire::{DevicePairView, DeviceView};
 
 /// Pair browsers with the page, list and revoke them
 #[derive(Debug, Subcommand)]

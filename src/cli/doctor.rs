@@ -4,29 +4,24 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        agents::permission_canary::{self, Candidate},
-        core::{inside_session, trust},
-        queue::lane,
-        upkeep::{backup, doctor},
-    },
-    cli::{age::day, confirm, context::Context, exit::Exit, values},
-    config::{self, ConfigError, Settings},
-    domain::{
-        finding::{self, Finding},
-        lane::LaneStatus,
-    },
-    env::Timestamp,
-    hooks::{
-        self, Provider,
-        doctor::{DoctorContext, LaneWorktree},
-        install::DEFAULT_APPROVAL_WAIT,
-    },
-    render::{Table, escape_line},
-    wire::{AgentProofView, DoctorView, LaneView, TriedAgentView},
-};
+use crate::actions::App;
+use crate::actions::agents::permission_canary::{self, Candidate};
+use crate::actions::core::{inside_session, trust};
+use crate::actions::queue::lane;
+use crate::actions::upkeep::{backup, doctor};
+use crate::cli::age::day;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::{confirm, values};
+use crate::config::{self, ConfigError, Settings};
+use crate::domain::finding::{self, Finding};
+use crate::domain::lane::LaneStatus;
+use crate::env::Timestamp;
+use crate::hooks::doctor::{DoctorContext, LaneWorktree};
+use crate::hooks::install::DEFAULT_APPROVAL_WAIT;
+use crate::hooks::{self, Provider};
+use crate::render::{Table, escape_line};
+use crate::wire::{AgentProofView, DoctorView, LaneView, TriedAgentView};
 
 /// Check the store and state directory for problems
 ///

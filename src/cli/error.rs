@@ -2,26 +2,20 @@
 
 use std::ffi::OsString;
 
-use clap::{
-    CommandFactory,
-    builder::StyledStr,
-    error::{ContextKind, ContextValue, ErrorKind},
-};
+use clap::CommandFactory;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::Value;
 
-use super::{
-    exit::Exit,
-    familiar_names,
-    help::page,
-    parser::{Cli, command, command_with},
-    print_error::{print_error, shortened},
-};
-use crate::{
-    domain::TaskId,
-    env::Env,
-    render::{Out, OutError, Style},
-    wire::{Failure, FailureKind},
-};
+use super::exit::Exit;
+use super::familiar_names;
+use super::help::page;
+use super::parser::{Cli, command, command_with};
+use super::print_error::{print_error, shortened};
+use crate::domain::TaskId;
+use crate::env::Env;
+use crate::render::{Out, OutError, Style};
+use crate::wire::{Failure, FailureKind};
 
 /// The longest error about a line that clap cannot parse, in characters: the line may have words of any length.
 const LONGEST: usize = 400;
@@ -212,7 +206,8 @@ const fn failure(code: &'static str, kind: FailureKind, message: String, hint: O
 
 #[cfg(test)]
 mod tests {
-    use std::{env, fs, path::Path};
+    use std::path::Path;
+    use std::{env, fs};
 
     use super::*;
     use crate::cli::short_verbs;

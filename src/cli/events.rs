@@ -4,14 +4,14 @@ use std::ops::ControlFlow;
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit, values};
-use crate::{
-    actions::upkeep::events::{self, EventFilter, EventQuery},
-    domain::{EventKindPattern, LaneName, Refusal, SessionId, TaskId},
-    env::Timestamp,
-    render::escape_line,
-    wire::EventView,
-};
+use super::context::Context;
+use super::exit::Exit;
+use super::values;
+use crate::actions::upkeep::events::{self, EventFilter, EventQuery};
+use crate::domain::{EventKindPattern, LaneName, Refusal, SessionId, TaskId};
+use crate::env::Timestamp;
+use crate::render::escape_line;
+use crate::wire::EventView;
 
 /// The width up to which a column grows with its values, in characters.
 const MAX_WIDTH: usize = 32;

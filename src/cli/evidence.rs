@@ -1,32 +1,26 @@
 //! `fairway evidence …`
 
-use std::{ffi::OsString, fmt::Write, time::Duration};
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::{
-        core::check_slot::Turn,
-        queue::{
-            evidence::{
-                self, NewEvidence,
-                run::{self, CommandSpec, EvidenceRun},
-            },
-            task::claimed_task,
-        },
-    },
-    cli::{
-        age::rough,
-        context::{Context, exit_even_if_closed},
-        exit::Exit,
-        values,
-    },
-    config::show_duration,
-    domain::{SessionId, TaskId, evidence::EvidenceResult, id::Label},
-    render::{Table, escape_controls, escape_line},
-    wire::{EvidenceDetailView, FailureKind},
-};
+use crate::actions::core::check_slot::Turn;
+use crate::actions::queue::evidence::run::{self, CommandSpec, EvidenceRun};
+use crate::actions::queue::evidence::{self, NewEvidence};
+use crate::actions::queue::task::claimed_task;
+use crate::cli::age::rough;
+use crate::cli::context::{Context, exit_even_if_closed};
+use crate::cli::exit::Exit;
+use crate::cli::values;
+use crate::config::show_duration;
+use crate::domain::evidence::EvidenceResult;
+use crate::domain::id::Label;
+use crate::domain::{SessionId, TaskId};
+use crate::render::{Table, escape_controls, escape_line};
+use crate::wire::{EvidenceDetailView, FailureKind};
 
 /// Record, list and show evidence of a task
 #[derive(Debug, Subcommand)]

@@ -1,30 +1,28 @@
 //! `fairway guard …`
 
-use std::{
-    fmt::Write,
-    io::{self, Read},
-    panic::{AssertUnwindSafe, catch_unwind},
-    path::PathBuf,
-    time::Duration,
-};
+use std::fmt::Write;
+use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Subcommand;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::{
-    actions::{
-        agents::guard::{self, EntryPoint, GuardDecision, LoadedRules, ToolCall},
-        core::{errors, lookup},
-    },
-    cli::{age::age, context::Context, exit::Exit, values},
-    domain::{Refusal, Role, RunId, SessionId, text_limits::MAX_BODY_BYTES},
-    guard::Evaluation,
-    os::time_limit,
-    render::{Table, escape_controls},
-    wire::{EvaluationView, GuardResultView, tool_input},
-};
+use crate::actions::agents::guard::{self, EntryPoint, GuardDecision, LoadedRules, ToolCall};
+use crate::actions::core::{errors, lookup};
+use crate::cli::age::age;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::values;
+use crate::domain::text_limits::MAX_BODY_BYTES;
+use crate::domain::{Refusal, Role, RunId, SessionId};
+use crate::guard::Evaluation;
+use crate::os::time_limit;
+use crate::render::{Table, escape_controls};
+use crate::wire::{EvaluationView, GuardResultView, tool_input};
 
 /// Check tool calls against the guard rules
 #[derive(Debug, Subcommand)]

@@ -2,12 +2,11 @@
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit};
-use crate::{
-    actions::upkeep::guide,
-    render::{Table, escape_controls},
-    wire::{GuideTopicView, GuideView},
-};
+use super::context::Context;
+use super::exit::Exit;
+use crate::actions::upkeep::guide;
+use crate::render::{Table, escape_controls};
+use crate::wire::{GuideTopicView, GuideView};
 
 /// Print how an agent works in a project, or a guide
 ///

@@ -5,22 +5,19 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::{Answer, core::inside_session},
-    cli::{context::Context, exit::Exit, values},
-    config::{
-        Project,
-        trust::{self, GuardTrust},
-    },
-    domain::Refusal,
-    hooks::{
-        self, HookCall, Provider,
-        install::{self, Change, DEFAULT_APPROVAL_WAIT, Target, plugin},
-    },
-    os::executable,
-    render::escape_controls,
-    wire::HookChangeView,
-};
+use crate::actions::Answer;
+use crate::actions::core::inside_session;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::values;
+use crate::config::Project;
+use crate::config::trust::{self, GuardTrust};
+use crate::domain::Refusal;
+use crate::hooks::install::{self, Change, DEFAULT_APPROVAL_WAIT, Target, plugin};
+use crate::hooks::{self, HookCall, Provider};
+use crate::os::executable;
+use crate::render::escape_controls;
+use crate::wire::HookChangeView;
 
 /// Answer a provider's hook: JSON on stdin and stdout
 ///

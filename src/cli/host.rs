@@ -5,16 +5,15 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::{
-        core::inside_session,
-        upkeep::{hosts, retire_host},
-    },
-    cli::{age::age, confirm, context::Context, exit::Exit},
-    env::Timestamp,
-    render::Table,
-    wire::HostView,
-};
+use crate::actions::core::inside_session;
+use crate::actions::upkeep::{hosts, retire_host};
+use crate::cli::age::age;
+use crate::cli::confirm;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::env::Timestamp;
+use crate::render::Table;
+use crate::wire::HostView;
 
 /// List the machines of a store, give up one of them
 #[derive(Debug, Subcommand)]

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit, values};
+use super::context::Context;
+use super::exit::Exit;
+use super::values;
 use crate::actions::mail::inbox;
 
 /// Read the messages to this session or person

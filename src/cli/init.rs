@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit};
+use super::context::Context;
+use super::exit::Exit;
 use crate::actions::upkeep;
 
 /// Create a project: configuration, store, agent contract

@@ -5,15 +5,12 @@ use std::io;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::{
-        agents::guard,
-        core::check_slot::Turn,
-        land::{self, LandRequest, UpstreamUse},
-    },
-    cli::{context::Context, exit::Exit},
-    domain::landing::LandThrough,
-};
+use crate::actions::agents::guard;
+use crate::actions::core::check_slot::Turn;
+use crate::actions::land::{self, LandRequest, UpstreamUse};
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::domain::landing::LandThrough;
 
 /// Land finished work in its base
 ///

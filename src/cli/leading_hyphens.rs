@@ -2,11 +2,9 @@
 //! would hold a space, is marked as a text, and the arguments that take a text or a path remove the mark. Everything else is
 //! parsed as ever.
 
-use std::{
-    ffi::{OsStr, OsString},
-    os::unix::ffi::OsStrExt,
-    path::PathBuf,
-};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, StringValueParser, TypedValueParser, ValueParser};
 

@@ -1,19 +1,17 @@
 //! `fairway man`
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Command;
 
-use super::{context::Context, exit::Exit, help::page};
-use crate::{
-    actions::core::errors,
-    domain::Refusal,
-    wire::{ManPageView, ManPagesView},
-};
+use super::context::Context;
+use super::exit::Exit;
+use super::help::page;
+use crate::actions::core::errors;
+use crate::domain::Refusal;
+use crate::wire::{ManPageView, ManPagesView};
 
 /// Print a manual page
 ///

@@ -1,25 +1,25 @@
 //! `fairway mcp`
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    path::PathBuf,
-    rc::Rc,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Error, Result};
 
-use super::{context::Context, exit::Exit, forbidding_sandbox, globals::Globals};
-use crate::{
-    actions::{App, core::errors},
-    domain::Refusal,
-    env::Env,
-    mcp::{self, Calls, OwnCommand},
-    render::Out,
-    wire::Failure,
-};
+use super::context::Context;
+use super::exit::Exit;
+use super::forbidding_sandbox;
+use super::globals::Globals;
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::domain::Refusal;
+use crate::env::Env;
+use crate::mcp::{self, Calls, OwnCommand};
+use crate::render::Out;
+use crate::wire::Failure;
 
 /// Serve an agent's commands as MCP tools
 ///

@@ -1,18 +1,22 @@
 //! `fairway merge-ready`
 
-use std::{fmt::Write as _, fs::OpenOptions, io::Write as _, path::Path};
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::Path;
 
 use anyhow::Result;
 use clap::ValueEnum;
 
-use super::{context::Context, context::exit_even_if_closed, exit::Exit, values};
-use crate::{
-    actions::queue::readiness,
-    domain::{Refusal, TaskId, blocker::GateReport},
-    env::vars,
-    render::{AnnotationLevel, annotation, escape_line, markdown_code},
-    wire::FailureKind,
-};
+use super::context::{Context, exit_even_if_closed};
+use super::exit::Exit;
+use super::values;
+use crate::actions::queue::readiness;
+use crate::domain::blocker::GateReport;
+use crate::domain::{Refusal, TaskId};
+use crate::env::vars;
+use crate::render::{AnnotationLevel, annotation, escape_line, markdown_code};
+use crate::wire::FailureKind;
 
 /// Check a task's merge gates; exit 5 if one fails
 ///

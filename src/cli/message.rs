@@ -1,19 +1,18 @@
 //! `fairway message …`
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::mail::send::{self, NewMessage},
-    cli::{context::Context, exit::Exit, inbox, outbox, prompt, values},
-    domain::{
-        LaneName, Refusal, Role, SessionId,
-        id::Label,
-        message::{Priority, Recipient},
-    },
-};
+use crate::actions::mail::send::{self, NewMessage};
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::{inbox, outbox, prompt, values};
+use crate::domain::id::Label;
+use crate::domain::message::{Priority, Recipient};
+use crate::domain::{LaneName, Refusal, Role, SessionId};
 
 /// Send, read and withdraw messages
 #[derive(Debug, Subcommand)]

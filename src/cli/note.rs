@@ -2,8 +2,11 @@
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit, values};
-use crate::{actions::queue::checkpoint, domain::TaskId};
+use super::context::Context;
+use super::exit::Exit;
+use super::values;
+use crate::actions::queue::checkpoint;
+use crate::domain::TaskId;
 
 /// Record a checkpoint on the task that you have claimed
 ///

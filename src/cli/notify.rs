@@ -1,25 +1,23 @@
 //! `fairway notify`
 
-use std::{
-    fmt::Write as _,
-    io::{self, Write},
-};
+use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use anyhow::Result;
 
-use super::{age::age, context::Context, exit::Exit, values};
-use crate::{
-    actions::{
-        App,
-        core::inside_session,
-        upkeep::notify::{self, Outlets, SendReport},
-    },
-    domain::{Refusal, id::SinkName},
-    env::Timestamp,
-    hooks::Provider,
-    render::{Table, escape_controls, escape_line},
-    wire::{NotifyStateView, SentView},
-};
+use super::age::age;
+use super::context::Context;
+use super::exit::Exit;
+use super::values;
+use crate::actions::App;
+use crate::actions::core::inside_session;
+use crate::actions::upkeep::notify::{self, Outlets, SendReport};
+use crate::domain::Refusal;
+use crate::domain::id::SinkName;
+use crate::env::Timestamp;
+use crate::hooks::Provider;
+use crate::render::{Table, escape_controls, escape_line};
+use crate::wire::{NotifyStateView, SentView};
 
 /// The exit code when a notification was not sent.
 const NOT_SENT: Exit = 7;

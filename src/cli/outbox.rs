@@ -3,14 +3,15 @@
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::mail::outbox::{self, OutboxFilter},
-    cli::{context::Context, exit::Exit, force::ForceArgs, values},
-    config::show_duration,
-    domain::{Refusal, SessionId},
-    env::Timestamp,
-    render::{Meaning, Table},
-};
+use crate::actions::mail::outbox::{self, OutboxFilter};
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::force::ForceArgs;
+use crate::cli::values;
+use crate::config::show_duration;
+use crate::domain::{Refusal, SessionId};
+use crate::env::Timestamp;
+use crate::render::{Meaning, Table};
 
 /// List and withdraw undelivered messages
 #[derive(Debug, clap::Args)]

@@ -1,16 +1,18 @@
 //! `fairway overlap`
 
-use std::{fmt::Write as _, time::Duration};
+use std::fmt::Write as _;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{age::age, context::Context, exit::Exit, values};
-use crate::{
-    actions::land::overlap::{self, Scope, Selection, wait},
-    env::Timestamp,
-    render::{Meaning, Style, escape_line},
-    wire::{OverlapFileView, OverlapPairView, OverlapView},
-};
+use super::age::age;
+use super::context::Context;
+use super::exit::Exit;
+use super::values;
+use crate::actions::land::overlap::{self, Scope, Selection, wait};
+use crate::env::Timestamp;
+use crate::render::{Meaning, Style, escape_line};
+use crate::wire::{OverlapFileView, OverlapPairView, OverlapView};
 
 /// Files of an overlap that are shown; JSON has all.
 const MAX_FILES: usize = 8;

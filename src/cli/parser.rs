@@ -3,12 +3,14 @@
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
+use super::context::Context;
+use super::exit::Exit;
+use super::globals::Globals;
 use super::{
-    adapter, answer, approvals, backup, budget, checkpoint, claim, complete, completions, config, context::Context,
-    demo, device, doctor, events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help,
-    hook, host, inbox, init, land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, pr, prime,
-    prompt, provider, ready, release, restore, review, sandbox, search, send, serve, session, setup, sidecar, skill,
-    start, status, store, task, top, trust, usage, work,
+    adapter, answer, approvals, backup, budget, checkpoint, claim, complete, completions, config, demo, device, doctor,
+    events, evidence, exec, explain, guard, guide, handoff, help, hook, host, inbox, init, land, lane, man, mcp,
+    merge_ready, message, note, notify, outbox, overlap, pr, prime, prompt, provider, ready, release, restore, review,
+    sandbox, search, send, serve, session, setup, sidecar, skill, start, status, store, task, top, trust, usage, work,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent

@@ -5,9 +5,10 @@ use std::ffi::OsString;
 
 use clap::{Args as _, Command, Subcommand as _};
 
+use super::globals::Globals;
 use super::{
-    checkpoint, claim, events, evidence, exec, globals::Globals, handoff, hook, inbox, lane, mcp, message, note, prime,
-    ready, release, review, send, session, status, task,
+    checkpoint, claim, events, evidence, exec, handoff, hook, inbox, lane, mcp, message, note, prime, ready, release,
+    review, send, session, status, task,
 };
 
 /// Switches that may stand before the command.

@@ -3,11 +3,10 @@
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::land,
-    cli::{context::Context, exit::Exit},
-    render::escape_controls,
-};
+use crate::actions::land;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::render::escape_controls;
 
 /// Follow the pull requests of lanes
 #[derive(Debug, Subcommand)]

@@ -2,15 +2,13 @@
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit, values};
-use crate::{
-    actions::agents::{
-        agent_context,
-        runtime::context::{self, Mode},
-    },
-    domain::TaskId,
-    render::escape_controls,
-};
+use super::context::Context;
+use super::exit::Exit;
+use super::values;
+use crate::actions::agents::agent_context;
+use crate::actions::agents::runtime::context::{self, Mode};
+use crate::domain::TaskId;
+use crate::render::escape_controls;
 
 /// Print the context an agent needs at the start of a turn
 ///

@@ -1,19 +1,19 @@
 //! `fairway prompt`
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::json;
 
-use super::{context::Context, exit::Exit, send::awaited_receipt, values};
-use crate::{
-    actions::sessions::prompt::{self, NewPrompt},
-    domain::{
-        SessionId,
-        id::Label,
-        message::{GOES_NOW, Priority},
-    },
-};
+use super::context::Context;
+use super::exit::Exit;
+use super::send::awaited_receipt;
+use super::values;
+use crate::actions::sessions::prompt::{self, NewPrompt};
+use crate::domain::SessionId;
+use crate::domain::id::Label;
+use crate::domain::message::{GOES_NOW, Priority};
 
 /// Send a prompt to a session and track its delivery
 ///

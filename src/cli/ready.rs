@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit, task, values};
-use crate::{
-    actions::queue::task::ready::{self, ReadyFor},
-    domain::{LaneName, Role},
-    render::{Table, escape_line},
-};
+use super::context::Context;
+use super::exit::Exit;
+use super::{task, values};
+use crate::actions::queue::task::ready::{self, ReadyFor};
+use crate::domain::{LaneName, Role};
+use crate::render::{Table, escape_line};
 
 /// Default of `--limit`.
 const USUAL: usize = 100;

@@ -2,15 +2,13 @@
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit, values};
-use crate::{
-    actions::{
-        queue::task::{ForceReason, release},
-        sessions,
-        upkeep::retire_host,
-    },
-    domain::{LaneName, Refusal, TaskId},
-};
+use super::context::Context;
+use super::exit::Exit;
+use super::values;
+use crate::actions::queue::task::{ForceReason, release};
+use crate::actions::sessions;
+use crate::actions::upkeep::retire_host;
+use crate::domain::{LaneName, Refusal, TaskId};
 
 /// Release claims: their tasks go back to the queue
 ///

@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{age, confirm, context::Context, exit::Exit};
-use crate::{
-    actions::{App, core::inside_session, upkeep::backup},
-    domain::Refusal,
-    render::{Table, escape_line},
-};
+use super::context::Context;
+use super::exit::Exit;
+use super::{age, confirm};
+use crate::actions::App;
+use crate::actions::core::inside_session;
+use crate::actions::upkeep::backup;
+use crate::domain::Refusal;
+use crate::render::{Table, escape_line};
 
 /// Restore the store from a backup or a snapshot
 ///

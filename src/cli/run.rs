@@ -1,33 +1,24 @@
 //! One call of the command line: parse, run, print.
 
-use std::{ffi::OsString, rc::Rc};
+use std::ffi::OsString;
+use std::rc::Rc;
 
 use anyhow::Result;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
-use super::{
-    context::Context,
-    error,
-    exit::Exit,
-    fingerprint::{self, Canonical},
-    forbidding_sandbox,
-    globals::{self, Globals},
-    leading_hyphens,
-    parser::{self, Cli, Verb},
-    partial_parser,
-    print_error::print_error,
-    same_command, short_verbs, status,
-};
-use crate::{
-    actions::core::errors,
-    config::Project,
-    env::{
-        Env,
-        debug_log::{self, WithoutFile},
-    },
-    os::this_process,
-    render::{Out, OutError, Style},
-};
+use super::context::Context;
+use super::exit::Exit;
+use super::fingerprint::{self, Canonical};
+use super::globals::{self, Globals};
+use super::parser::{self, Cli, Verb};
+use super::print_error::print_error;
+use super::{error, forbidding_sandbox, leading_hyphens, partial_parser, same_command, short_verbs, status};
+use crate::actions::core::errors;
+use crate::config::Project;
+use crate::env::Env;
+use crate::env::debug_log::{self, WithoutFile};
+use crate::os::this_process;
+use crate::render::{Out, OutError, Style};
 
 /// The command that providers call, whose stderr they read.
 const HOOK: &str = "hook";

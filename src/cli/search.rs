@@ -2,13 +2,15 @@
 
 use anyhow::Result;
 
-use super::{age::local, context::Context, exit::Exit, values};
-use crate::{
-    actions::upkeep::search::{self, MAX_LIMIT, SearchQuery, SearchScope},
-    domain::{LaneName, SessionId, TaskId, search::SearchKind},
-    render::{Meaning, Style, escape_line},
-    wire::SearchHitView,
-};
+use super::age::local;
+use super::context::Context;
+use super::exit::Exit;
+use super::values;
+use crate::actions::upkeep::search::{self, MAX_LIMIT, SearchQuery, SearchScope};
+use crate::domain::search::SearchKind;
+use crate::domain::{LaneName, SessionId, TaskId};
+use crate::render::{Meaning, Style, escape_line};
+use crate::wire::SearchHitView;
 
 /// How many transcripts that cannot be read are named.
 const MAX_UNREADABLE: usize = 5;

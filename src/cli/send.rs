@@ -1,20 +1,18 @@
 //! `fairway send`
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Error, Result};
 
-use super::{context::Context, each, exit::Exit, values};
-use crate::{
-    actions::{
-        Answer, App,
-        sessions::{
-            control::nudge,
-            prompt::{self, Audience, AwaitedReceipt, NewText, Receipt, TextRecipient},
-        },
-    },
-    domain::{Refusal, SessionId, message::Priority},
-};
+use super::context::Context;
+use super::exit::Exit;
+use super::{each, values};
+use crate::actions::sessions::control::nudge;
+use crate::actions::sessions::prompt::{self, Audience, AwaitedReceipt, NewText, Receipt, TextRecipient};
+use crate::actions::{Answer, App};
+use crate::domain::message::Priority;
+use crate::domain::{Refusal, SessionId};
 
 /// Send text to a session, a lane, a role, a person or all
 ///

@@ -1,23 +1,23 @@
 //! `fairway serve`
 
-use std::{fmt::Write as _, net::SocketAddr, time::Duration};
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{context::Context, context::exit_even_if_closed, exit::Exit, values};
-use crate::{
-    actions::{
-        App,
-        upkeep::serve_unit::{self, ServeUnitRequest},
-    },
-    api::{self, Access, ListenAddress, PageOptions, PageProviders, ServeOptions},
-    domain::SessionId,
-    env::{Env, vars},
-    hooks::{LAUNCH_HOOKS, Provider},
-    os::browser::Browser,
-    render::escape_line,
-    wire::ServeUnitView,
-};
+use super::context::{Context, exit_even_if_closed};
+use super::exit::Exit;
+use super::values;
+use crate::actions::App;
+use crate::actions::upkeep::serve_unit::{self, ServeUnitRequest};
+use crate::api::{self, Access, ListenAddress, PageOptions, PageProviders, ServeOptions};
+use crate::domain::SessionId;
+use crate::env::{Env, vars};
+use crate::hooks::{LAUNCH_HOOKS, Provider};
+use crate::os::browser::Browser;
+use crate::render::escape_line;
+use crate::wire::ServeUnitView;
 
 /// Serve the worker API and the board in the browser
 ///

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 
 use clap::{Arg, Args as _, Command};
 
-use super::{globals::Globals, partial_parser::SWITCHES};
+use super::globals::Globals;
+use super::partial_parser::SWITCHES;
 use crate::domain::TaskId;
 
 /// A verb that stands for other words.

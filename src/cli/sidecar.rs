@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit, values};
-use crate::{
-    actions::sessions::sidecar::{self, SidecarOptions},
-    domain::{Refusal, id::Label},
-    hooks::{Provider, transcripts},
-};
+use super::context::Context;
+use super::exit::Exit;
+use super::values;
+use crate::actions::sessions::sidecar::{self, SidecarOptions};
+use crate::domain::Refusal;
+use crate::domain::id::Label;
+use crate::hooks::{Provider, transcripts};
 
 /// Deliver prompts to an agent without hooks or API
 ///

@@ -2,8 +2,10 @@
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit};
-use crate::{actions::upkeep::guide::SKILL, wire::SkillView};
+use super::context::Context;
+use super::exit::Exit;
+use crate::actions::upkeep::guide::SKILL;
+use crate::wire::SkillView;
 
 /// Print the skill of this version for agents
 ///

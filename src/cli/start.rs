@@ -5,31 +5,23 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{
-    context::Context,
-    each,
-    exit::Exit,
-    print_error::print_error,
-    session::{
-        launch::{FirstPromptArgs, interruption},
-        terminal::attach_to,
-    },
-    values,
-};
-use crate::{
-    actions::{
-        App,
-        core::errors,
-        sessions::{
-            launch::{program::CommandSpec, start::PromptWatch},
-            start::{self, StartRequest},
-        },
-    },
-    domain::{LaneName, Refusal, Role, id::Label, sandbox::SandboxClass},
-    hooks::LAUNCH_HOOKS,
-    os::exit_on_signal,
-    wire::{FailureKind, StartPlanView},
-};
+use super::context::Context;
+use super::exit::Exit;
+use super::print_error::print_error;
+use super::session::launch::{FirstPromptArgs, interruption};
+use super::session::terminal::attach_to;
+use super::{each, values};
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::actions::sessions::launch::program::CommandSpec;
+use crate::actions::sessions::launch::start::PromptWatch;
+use crate::actions::sessions::start::{self, StartRequest};
+use crate::domain::id::Label;
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::{LaneName, Refusal, Role};
+use crate::hooks::LAUNCH_HOOKS;
+use crate::os::exit_on_signal;
+use crate::wire::{FailureKind, StartPlanView};
 
 /// Start an agent on a task
 ///

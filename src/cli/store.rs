@@ -3,15 +3,13 @@
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::{
-        core::inside_session,
-        upkeep::store::{self, copy},
-    },
-    cli::{confirm, context::Context, exit::Exit},
-    render::escape_line,
-    wire::StoreView,
-};
+use crate::actions::core::inside_session;
+use crate::actions::upkeep::store::{self, copy};
+use crate::cli::confirm;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::render::escape_line;
+use crate::wire::StoreView;
 
 /// Show the store, move it between a file and a server
 #[derive(Debug, Subcommand)]

@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use super::{confirm, context::Context, exit::Exit};
-use crate::{
-    actions::core::{inside_session, trust},
-    render::escape_controls,
-};
+use super::confirm;
+use super::context::Context;
+use super::exit::Exit;
+use crate::actions::core::{inside_session, trust};
+use crate::render::escape_controls;
 
 /// Trust this project's configuration to run its commands
 ///

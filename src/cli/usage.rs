@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{age::rough, context::Context, exit::Exit, values};
-use crate::{
-    actions::agents::usage,
-    domain::{SessionId, plural, usage::UsageBy},
-    render::Table,
-    wire::{TaskNumbersView, UsageRowView, UsageView},
-};
+use super::age::rough;
+use super::context::Context;
+use super::exit::Exit;
+use super::values;
+use crate::actions::agents::usage;
+use crate::domain::usage::UsageBy;
+use crate::domain::{SessionId, plural};
+use crate::render::Table;
+use crate::wire::{TaskNumbersView, UsageRowView, UsageView};
 
 /// Report token usage and cost, and tasks per day
 ///

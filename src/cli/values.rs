@@ -1,41 +1,36 @@
 //! Readers for values on the command line: what they cannot read never reaches a use case.
 
-use std::{
-    net::{IpAddr, SocketAddr},
-    num::ParseIntError,
-    time::Duration,
-};
+use std::net::{IpAddr, SocketAddr};
+use std::num::ParseIntError;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use nix::sys::signal::Signal;
 
-use crate::{
-    actions::agents::runtime::context::Mode,
-    config::parse_duration,
-    domain::{
-        EventKind, EventKindPattern, LaneName, Refusal, Role, RoutingKey, RunId, SessionId, TaskId,
-        approval::Decision,
-        checkpoint::CheckpointState,
-        device::MAX_DEVICE_LIFETIME,
-        evidence::EvidenceResult,
-        id::{DeviceName, Label, SinkName},
-        job_output::{WatchScope, Watcher},
-        message::Priority,
-        notification::minute_of_day,
-        provider_event::ProviderState,
-        question::QuestionId,
-        review::Verdict,
-        sandbox::{SandboxClass, SandboxNetwork},
-        search::SearchKind,
-        session::{Activity, SessionStatus},
-        task::TaskStatus,
-        text_limits,
-        usage::UsageBy,
-    },
-    env::Timestamp,
-    hooks::Provider,
-    os::signals,
+use crate::actions::agents::runtime::context::Mode;
+use crate::config::parse_duration;
+use crate::domain::approval::Decision;
+use crate::domain::checkpoint::CheckpointState;
+use crate::domain::device::MAX_DEVICE_LIFETIME;
+use crate::domain::evidence::EvidenceResult;
+use crate::domain::id::{DeviceName, Label, SinkName};
+use crate::domain::job_output::{WatchScope, Watcher};
+use crate::domain::message::Priority;
+use crate::domain::notification::minute_of_day;
+use crate::domain::provider_event::ProviderState;
+use crate::domain::question::QuestionId;
+use crate::domain::review::Verdict;
+use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
+use crate::domain::search::SearchKind;
+use crate::domain::session::{Activity, SessionStatus};
+use crate::domain::task::TaskStatus;
+use crate::domain::usage::UsageBy;
+use crate::domain::{
+    EventKind, EventKindPattern, LaneName, Refusal, Role, RoutingKey, RunId, SessionId, TaskId, text_limits,
 };
+use crate::env::Timestamp;
+use crate::hooks::Provider;
+use crate::os::signals;
 
 macro_rules! reader {
     ($(#[$meta:meta])* $name:ident -> $type:ty) => {

@@ -1,9 +1,7 @@
 //! `fairway --version`, alone on the line.
 
-use std::{
-    ffi::OsString,
-    io::{self, Write},
-};
+use std::ffi::OsString;
+use std::io::{self, Write};
 
 use super::exit::Exit;
 

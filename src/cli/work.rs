@@ -3,23 +3,19 @@
 use anyhow::Result;
 use nix::sys::signal::Signal;
 
-use super::{context::Context, exit::Exit, values};
-use crate::{
-    actions::{
-        sessions::start::StartRequest,
-        upkeep::work::{self, WorkEnd, WorkRequest},
-    },
-    domain::{
-        Role,
-        id::Label,
-        rules::work::{News, NewsKind, Plan},
-        sandbox::SandboxClass,
-    },
-    hooks::LAUNCH_HOOKS,
-    os::signals,
-    render::escape_line,
-    wire::WorkEventView,
-};
+use super::context::Context;
+use super::exit::Exit;
+use super::values;
+use crate::actions::sessions::start::StartRequest;
+use crate::actions::upkeep::work::{self, WorkEnd, WorkRequest};
+use crate::domain::Role;
+use crate::domain::id::Label;
+use crate::domain::rules::work::{News, NewsKind, Plan};
+use crate::domain::sandbox::SandboxClass;
+use crate::hooks::LAUNCH_HOOKS;
+use crate::os::signals;
+use crate::render::escape_line;
+use crate::wire::WorkEventView;
 
 /// Start agents on ready tasks, and keep them going
 ///

@@ -1,18 +1,15 @@
 //! The results of canaries, the test turns of `fairway doctor agents`, on this host: one file for each agent, command and mode,
 //! outside of every project.
 
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    env::{Env, Timestamp},
-    os::{digest::sha256_hex, executable, files, packages},
-};
+use crate::env::{Env, Timestamp};
+use crate::os::digest::sha256_hex;
+use crate::os::{executable, files, packages};
 
 /// The directory of the files, below the state directory.
 const DIRECTORY: &str = "agent-proofs";

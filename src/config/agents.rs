@@ -2,15 +2,11 @@
 
 use std::time::Duration;
 
-use super::{
-    section::{Form, section},
-    values::{NonBlank, impl_word, reader},
-};
-use crate::domain::{
-    Role,
-    budget::{Amount, BudgetKind},
-    string_enum::string_enum,
-};
+use super::section::{Form, section};
+use super::values::{NonBlank, impl_word, reader};
+use crate::domain::Role;
+use crate::domain::budget::{Amount, BudgetKind};
+use crate::domain::string_enum::string_enum;
 section! {
     /// The settings of hooks.
     #[derive(Debug, Clone, PartialEq, Eq)]

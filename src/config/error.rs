@@ -1,6 +1,7 @@
 //! The errors of a configuration.
 
-use std::{io, path::PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use thiserror::Error;
 

@@ -1,16 +1,14 @@
 //! The section `guard`: what agents' tool calls may do. Rules are checked across their keys, and messages name the rule, so they are
 //! read in two steps.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::{
-    section::{Form, Wrong, section},
-    values::{impl_word, reader, unknown_value},
-};
-use crate::{
-    domain::{Role, rules::globs},
-    guard::{Action, DefaultAction, Effect, RoleEntry, Rule, Rules},
-};
+use super::section::{Form, Wrong, section};
+use super::values::{impl_word, reader, unknown_value};
+use crate::domain::Role;
+use crate::domain::rules::globs;
+use crate::guard::{Action, DefaultAction, Effect, RoleEntry, Rule, Rules};
 
 impl_word!(Action, DefaultAction, Effect);
 

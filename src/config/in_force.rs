@@ -1,18 +1,15 @@
 //! The configuration in force: that of the files, or the trusted one while the files differ from it.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
+use std::sync::Arc;
 
-use super::{
-    ConfigError, Layers, Project, Settings, StoreEngine,
-    layers::{local_file, read_text, read_texts},
-    project::CONFIG_FILE,
-    trust::is_needed,
-    trust_record::{self, KeptText, TextTrust, TrustContent},
-};
-use crate::{
-    env::Env,
-    guard::{Action, RoleEntry, Rules},
-};
+use super::layers::{local_file, read_text, read_texts};
+use super::project::CONFIG_FILE;
+use super::trust::is_needed;
+use super::trust_record::{self, KeptText, TextTrust, TrustContent};
+use super::{ConfigError, Layers, Project, Settings, StoreEngine};
+use crate::env::Env;
+use crate::guard::{Action, RoleEntry, Rules};
 
 /// Loads the layers and settings in force. When trusted files that needed trust have changed since, their trusted texts stay in
 /// force until the changed files are trusted, so that neither an agent nor a typing error changes a rule. Two things of the

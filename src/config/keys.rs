@@ -3,15 +3,15 @@
 
 use std::fmt::Write;
 
+use super::guard::{RawRole, RawRule, RawSection};
+use super::section::{Key, Section};
+use super::sections::{DoneGates, MergeGates};
 use super::{
     AcpProfile, AgentSettings, ApprovalSettings, Backend, BudgetSettings, CheckSettings, ClaimSettings,
     ConsequenceRule, ContextSettings, ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings,
     LaneSettings, NotifySettings, OneSink, OverlapSettings, ProgramSettings, ProjectSettings, ProviderProfile,
     ProviderSettings, ReviewRoute, ReviewSettings, RoleSettings, SandboxSettings, ServeSettings, SessionSettings,
     SetupSettings, StoreSettings, TaskSettings,
-    guard::{RawRole, RawRule, RawSection},
-    section::{Key, Section},
-    sections::{DoneGates, MergeGates},
 };
 
 /// The sections, in the order of the example file.

@@ -1,15 +1,12 @@
 //! The settings of `fairway land`.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
-use super::{
-    section::section,
-    values::{AtLeastOne, reader},
-};
-use crate::domain::{
-    Role,
-    landing::{LandOrder, LandStyle, LandThrough},
-};
+use super::section::section;
+use super::values::{AtLeastOne, reader};
+use crate::domain::Role;
+use crate::domain::landing::{LandOrder, LandStyle, LandThrough};
 
 section! {
     /// The settings of `fairway land`.

@@ -1,12 +1,11 @@
 //! The settings of lanes: how a new worktree becomes a place in which one can work.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
-use super::{
-    landing::{LandCommand, TimeLimit, is_repository_path},
-    section::section,
-    values::reader,
-};
+use super::landing::{LandCommand, TimeLimit, is_repository_path};
+use super::section::section;
+use super::values::reader;
 use crate::env::vars::is_variable_name;
 
 section! {

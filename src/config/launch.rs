@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    ProviderProfile,
-    section::{Form, layered_section, section},
-    values::{StaleAfter, impl_word, reader},
-};
-use crate::domain::{
-    LaneName, id::Label, rules::initial_prompt::PromptDelivery, sandbox::SandboxClass, string_enum::string_enum,
-};
+use super::ProviderProfile;
+use super::section::{Form, layered_section, section};
+use super::values::{StaleAfter, impl_word, reader};
+use crate::domain::LaneName;
+use crate::domain::id::Label;
+use crate::domain::rules::initial_prompt::PromptDelivery;
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::string_enum::string_enum;
 section! {
     /// The launch of a role: a section `[roles.NAME]`.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]

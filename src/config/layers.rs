@@ -1,21 +1,16 @@
 //! The layers of settings: defaults ← `.fairway.toml` ← `local.toml` ← environment. Each value knows where it came from.
 
-use std::{
-    fmt, fs,
-    io::{self, Read},
-    path::{Path, PathBuf},
-};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use toml::{Table, Value};
 
-use super::{
-    ConfigError, KEYS, Project, keys,
-    project::CONFIG_FILE,
-    provider_profile,
-    section::{Form, Key},
-    store::{self, URL_KEY},
-    trust_record::{KeptText, TextTrust},
-};
+use super::project::CONFIG_FILE;
+use super::section::{Form, Key};
+use super::store::{self, URL_KEY};
+use super::trust_record::{KeptText, TextTrust};
+use super::{ConfigError, KEYS, Project, keys, provider_profile};
 use crate::env::Env;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,16 +1,13 @@
 //! The settings of notifications.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
-use super::{
-    section::{Wrong, section},
-    values::{NonBlank, reader},
-};
-use crate::domain::{
-    id::SinkName,
-    need::NeedKind,
-    notification::{NotifySink, QuietWindow},
-};
+use super::section::{Wrong, section};
+use super::values::{NonBlank, reader};
+use crate::domain::id::SinkName;
+use crate::domain::need::NeedKind;
+use crate::domain::notification::{NotifySink, QuietWindow};
 
 section! {
     /// The settings of notifications.

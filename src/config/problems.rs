@@ -5,10 +5,8 @@ use std::path::PathBuf;
 
 use toml::{Table, Value};
 
-use super::{
-    ConfigError, Layers, Project, Settings,
-    layers::{parse, read_texts},
-};
+use super::layers::{parse, read_texts};
+use super::{ConfigError, Layers, Project, Settings};
 use crate::env::Env;
 
 /// The largest number of problems that is shown; a person does not read more at once.

@@ -1,18 +1,14 @@
 //! Where the project is. Inside a linked git worktree it is the main worktree's, so that every lane shares one store;
 //! no git process is needed to tell.
 
-use std::{
-    fs,
-    os::unix::ffi::OsStrExt,
-    path::{Component, Path, PathBuf},
-};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 
 use super::{ConfigError, trust_record};
-use crate::{
-    domain::LaneName,
-    env::{Env, vars},
-    os::digest::sha256_hex,
-};
+use crate::domain::LaneName;
+use crate::env::{Env, vars};
+use crate::os::digest::sha256_hex;
 
 pub const CONFIG_FILE: &str = ".fairway.toml";
 pub const STATE_DIR: &str = ".fairway";

@@ -5,18 +5,12 @@ use std::collections::BTreeMap;
 
 use toml::Value;
 
-use super::{
-    sandbox::VariableName,
-    section::{Reader, layered_section},
-    values::impl_word,
-};
-use crate::domain::{
-    rules::{
-        proxy_hosts::OpenHost,
-        screen_dialog::{DialogShape, SubjectPlace},
-    },
-    usage::UsageScope,
-};
+use super::sandbox::VariableName;
+use super::section::{Reader, layered_section};
+use super::values::impl_word;
+use crate::domain::rules::proxy_hosts::OpenHost;
+use crate::domain::rules::screen_dialog::{DialogShape, SubjectPlace};
+use crate::domain::usage::UsageScope;
 
 impl_word!(UsageScope);
 

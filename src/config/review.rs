@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    section::{section, take},
-    values::{Glob, reader},
-};
-use crate::domain::{Role, id::Label};
+use super::section::{section, take};
+use super::values::{Glob, reader};
+use crate::domain::Role;
+use crate::domain::id::Label;
 
 section! {
     /// The settings of reviews.
@@ -56,7 +55,8 @@ pub fn built_in_consequences() -> Vec<ConsequenceRule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{config::Settings, domain::rules::review::consequences};
+    use crate::config::Settings;
+    use crate::domain::rules::review::consequences;
 
     #[test]
     fn files_have_the_consequences_of_every_rule_that_names_them() {

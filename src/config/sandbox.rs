@@ -1,24 +1,16 @@
 //! The settings of sandboxes.
 
-use std::{
-    collections::BTreeMap,
-    path::{Component, Path},
-};
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
 
 use serde::Deserialize;
 
-use super::{
-    section::section,
-    sections::BytesOrOff,
-    values::{impl_word, reader},
-};
-use crate::{
-    domain::{
-        rules::proxy_hosts::OpenHost,
-        sandbox::{SandboxClass, SandboxNetwork},
-    },
-    env::vars::is_variable_name,
-};
+use super::section::section;
+use super::sections::BytesOrOff;
+use super::values::{impl_word, reader};
+use crate::domain::rules::proxy_hosts::OpenHost;
+use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
+use crate::env::vars::is_variable_name;
 
 impl_word!(SandboxClass, SandboxNetwork);
 

@@ -3,10 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    keys::KEYS,
-    section::{Form, Key},
-};
+use super::keys::KEYS;
+use super::section::{Form, Key};
 
 /// The name of the schema's file in the state directory, which the first line of a new `.fairway.toml` names for editors.
 pub const SCHEMA_FILE: &str = "config.schema.json";

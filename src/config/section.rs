@@ -1,7 +1,8 @@
 //! A section of the configuration is written once: the type of each key, how it is read, its default, its variable and its
 //! purpose. The readers, the table of keys, the example file and the JSON Schema come from that.
 
-use std::{collections::BTreeMap, fmt::Display};
+use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};

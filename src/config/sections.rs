@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use super::{
-    section::{Form, section},
-    values::{AtLeastOne, Glob, SpanOrNone, SpanOrOff, StaleAfter, impl_word, reader},
-};
-use crate::domain::{
-    Role, TaskId,
-    id::Label,
-    rules::{claim::PathPolicy, gate::Gate},
-    string_enum::string_enum,
-};
+use super::section::{Form, section};
+use super::values::{AtLeastOne, Glob, SpanOrNone, SpanOrOff, StaleAfter, impl_word, reader};
+use crate::domain::id::Label;
+use crate::domain::rules::claim::PathPolicy;
+use crate::domain::rules::gate::Gate;
+use crate::domain::string_enum::string_enum;
+use crate::domain::{Role, TaskId};
 section! {
     /// The settings of the project.
     #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The settings of the server.
 
-use super::{section::section, values::reader};
+use super::section::section;
+use super::values::reader;
 
 section! {
     /// The settings of the server.

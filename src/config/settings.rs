@@ -1,22 +1,23 @@
 //! The settings in force, each of its own type, by the sections of the file.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use toml::Table;
 
+use super::guard::GuardRules;
+use super::section::{Section, Wrong, section};
+use super::sections::GateSettings;
 use super::{
     AgentSettings, ApprovalSettings, Backend, BudgetSettings, CheckSettings, ClaimSettings, ConfigError,
     ContextSettings, ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaneSettings, Layers,
     NotifySettings, OverlapSettings, Project, ProjectSettings, ProviderSettings, ReviewRoute, ReviewSettings,
     RoleSettings, SandboxSettings, ServeSettings, SessionSettings, StoreSettings, TaskSettings,
-    guard::GuardRules,
-    section::{Section, Wrong, section},
-    sections::GateSettings,
 };
-use crate::{
-    domain::{Role, id::Label, rules::gate::Gate},
-    guard::Rules,
-};
+use crate::domain::Role;
+use crate::domain::id::Label;
+use crate::domain::rules::gate::Gate;
+use crate::guard::Rules;
 
 section! {
     /// All settings.

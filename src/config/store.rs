@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use super::{
-    section::section,
-    values::{NonBlank, impl_word},
-};
-use crate::domain::{secrets::MASK, string_enum::string_enum};
+use super::section::section;
+use super::values::{NonBlank, impl_word};
+use crate::domain::secrets::MASK;
+use crate::domain::string_enum::string_enum;
 
 /// The key of the address, which is never in the committed file.
 pub(super) const URL_KEY: &str = "store.url";

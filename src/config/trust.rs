@@ -1,22 +1,19 @@
 //! Whether the programs that a project's files name may be run here. A cloned repository brings its own configuration, so
 //! nothing from a file is run until this user has trusted this path and content.
 
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 pub use super::trust_record::{
     KeptText, TextTrust, TrustContent, digest, is_known_script, remember_script, save_record, trusted_text,
 };
 
-use super::{Layers, Project, Settings, landing, lanes, project::normalize, trust_record};
-use crate::{
-    domain::rules::command_line::{LeadingWord, leading_word},
-    env::Env,
-    os::digest::sha256_hex,
-};
+use super::project::normalize;
+use super::{Layers, Project, Settings, landing, lanes, trust_record};
+use crate::domain::rules::command_line::{LeadingWord, leading_word};
+use crate::env::Env;
+use crate::os::digest::sha256_hex;
 
 /// The sections that name programs or their environment, or say what an agent may do or who reaches the board.
 const SECTIONS: &[&str] =

@@ -1,19 +1,16 @@
 //! The record of what a user trusted of a project, outside of the project: its texts and the digests of its scripts. A text that
 //! was trusted stays in force until another one is.
 
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    env::Env,
-    os::{digest::sha256_hex, files, user},
-};
+use crate::env::Env;
+use crate::os::digest::sha256_hex;
+use crate::os::{files, user};
 
 /// The trusted files and scripts of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,13 +6,15 @@ use std::time::Duration;
 use toml::Value;
 
 use super::section::{Form, Reader, Wrong, plain};
-use crate::domain::{
-    LaneName, Role,
-    id::{Label, SinkName},
-    landing::{LandOrder, LandStyle, LandThrough},
-    need::NeedKind,
-    rules::{claim::PathPolicy, gate::Gate, globs, initial_prompt::PromptDelivery, proxy_hosts::OpenHost},
-};
+use crate::domain::id::{Label, SinkName};
+use crate::domain::landing::{LandOrder, LandStyle, LandThrough};
+use crate::domain::need::NeedKind;
+use crate::domain::rules::claim::PathPolicy;
+use crate::domain::rules::gate::Gate;
+use crate::domain::rules::globs;
+use crate::domain::rules::initial_prompt::PromptDelivery;
+use crate::domain::rules::proxy_hosts::OpenHost;
+use crate::domain::{LaneName, Role};
 /// Parses a span of time such as `10m`. A span of more than a hundred years is refused, so that adding it to a time cannot
 /// overflow.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {

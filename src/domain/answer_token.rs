@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Refusal,
-    device::{digest, millis},
-    secrets::constant_time_eq,
-    string_enum::string_enum,
-};
+use super::Refusal;
+use super::device::{digest, millis};
+use super::secrets::constant_time_eq;
+use super::string_enum::string_enum;
 use crate::env::Timestamp;
 
 /// How long a token is valid, while its item is open.

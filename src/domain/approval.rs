@@ -1,6 +1,7 @@
 //! An approval: what a provider asked a person to permit, and what became of it.
 
-use super::{Refusal, RunId, SessionId, string_enum::string_enum};
+use super::string_enum::string_enum;
+use super::{Refusal, RunId, SessionId};
 use crate::env::Timestamp;
 
 string_enum! {

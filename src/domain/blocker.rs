@@ -3,7 +3,8 @@
 
 use serde::Serialize;
 
-use super::{TaskId, commit_id, status::TaskStatus};
+use super::status::TaskStatus;
+use super::{TaskId, commit_id};
 
 /// An unmet gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,6 +1,7 @@
 //! Names of branches and commits, as git has them: what passes here can stand in an argument list.
 
-use super::{Refusal, excerpt::excerpt};
+use super::Refusal;
+use super::excerpt::excerpt;
 
 const MAX_NAME_BYTES: usize = 200;
 

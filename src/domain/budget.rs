@@ -1,6 +1,7 @@
 //! Budgets: caps on the tokens or the reported US dollars of a task, a session or a day.
 
-use std::{fmt, time::Duration};
+use std::fmt;
+use std::time::Duration;
 
 use super::string_enum::string_enum;
 use crate::env::Timestamp;

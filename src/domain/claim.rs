@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Role, SessionId, string_enum::string_enum};
+use super::string_enum::string_enum;
+use super::{Role, SessionId};
 use crate::env::Timestamp;
 
 /// The claimant of a task that an import found not to be worked on now.

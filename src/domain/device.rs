@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Refusal, id::DeviceName, secrets::constant_time_eq, string_enum::string_enum};
+use super::Refusal;
+use super::id::DeviceName;
+use super::secrets::constant_time_eq;
+use super::string_enum::string_enum;
 use crate::env::Timestamp;
 
 /// How long a pairing code is valid.
@@ -286,7 +289,8 @@ pub fn kind_of(user_agent: &str) -> &'static str {
 mod words {
     //! Serializes a word of a closed set as text.
 
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
 
     use super::{DeviceAccess, DeviceWay};
 

@@ -1,6 +1,7 @@
 //! The end of a turn of a session that has claimed a task in progress, and what it means.
 
-use super::{TaskId, blocker::Blocker, secrets};
+use super::blocker::Blocker;
+use super::{TaskId, secrets};
 use crate::env::Timestamp;
 
 /// How many unmet gates a sentence names.

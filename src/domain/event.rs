@@ -1,6 +1,7 @@
 //! The kinds of events. The event log is append-only, and no state changes without an event.
 
-use super::{LaneName, RunId, SessionId, TaskId, string_enum::string_enum};
+use super::string_enum::string_enum;
+use super::{LaneName, RunId, SessionId, TaskId};
 
 string_enum! {
     /// The kinds of events, `noun.verb`.

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{SessionId, TaskId, string_enum::string_enum};
+use super::string_enum::string_enum;
+use super::{SessionId, TaskId};
 use crate::env::Timestamp;
 
 string_enum! {

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{LaneName, Role, TaskId, string_enum::string_enum};
+use super::string_enum::string_enum;
+use super::{LaneName, Role, TaskId};
 use crate::env::Timestamp;
 
 string_enum! {

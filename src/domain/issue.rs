@@ -1,6 +1,7 @@
 //! Issues of a tracker that are imported as tasks: their address, their text, and which of their changes a task follows.
 
-use super::{Refusal, excerpt::excerpt};
+use super::Refusal;
+use super::excerpt::excerpt;
 
 /// The longest address of an issue, in bytes.
 const MAX_URL_BYTES: usize = 512;

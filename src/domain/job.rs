@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use super::excerpt::excerpt;
 pub use super::status::JobStatus;
-use super::{Refusal, RoutingKey, excerpt::excerpt, string_enum::string_enum};
+use super::string_enum::string_enum;
+use super::{Refusal, RoutingKey};
 use crate::env::Timestamp;
 
 string_enum! {

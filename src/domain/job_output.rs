@@ -1,10 +1,8 @@
 //! The output of a job, its watchers, and the events in the output, as they are written to the store and read from it.
 
-use super::{
-    id::Label,
-    job::{ItemType, JobId},
-    string_enum::string_enum,
-};
+use super::id::Label;
+use super::job::{ItemType, JobId};
+use super::string_enum::string_enum;
 use crate::env::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{LaneName, TaskId, commit_id, string_enum::string_enum};
+use super::string_enum::string_enum;
+use super::{LaneName, TaskId, commit_id};
 use crate::env::Timestamp;
 
 string_enum! {

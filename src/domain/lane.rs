@@ -1,6 +1,10 @@
 //! A lane: the durable place where a kind of work goes on while sessions come and go.
 
-use super::{LaneName, Role, id::Label, landing::LandStyle, sandbox::SandboxClass, string_enum::string_enum};
+use super::id::Label;
+use super::landing::LandStyle;
+use super::sandbox::SandboxClass;
+use super::string_enum::string_enum;
+use super::{LaneName, Role};
 use crate::env::Timestamp;
 
 string_enum! {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{session::Activity, string_enum::string_enum};
+use super::session::Activity;
+use super::string_enum::string_enum;
 use crate::env::Timestamp;
 
 string_enum! {

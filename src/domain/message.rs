@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{LaneName, PersonName, Role, RoutingKey, SessionId, string_enum::string_enum};
+use super::string_enum::string_enum;
+use super::{LaneName, PersonName, Role, RoutingKey, SessionId};
 use crate::env::Timestamp;
 
 string_enum! {

@@ -1,6 +1,7 @@
 //! Notifications: items that need a person, on their way to a sink outside of Fairway.
 
-use super::{id::SinkName, string_enum::string_enum};
+use super::id::SinkName;
+use super::string_enum::string_enum;
 use crate::env::Timestamp;
 
 string_enum! {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{LaneName, lane_work::WorkState, string_enum::string_enum};
+use super::LaneName;
+use super::lane_work::WorkState;
+use super::string_enum::string_enum;
 use crate::env::Timestamp;
 
 string_enum! {

@@ -1,10 +1,8 @@
 //! The state of a session in its provider's words, and the consequences of each word.
 
-use super::{
-    checkpoint::CheckpointState,
-    session::{Activity, SessionStatus},
-    string_enum::string_enum,
-};
+use super::checkpoint::CheckpointState;
+use super::session::{Activity, SessionStatus};
+use super::string_enum::string_enum;
 
 /// The longest word that is accepted, in bytes.
 const MAX_STATE_BYTES: usize = 64;

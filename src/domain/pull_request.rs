@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
-use super::{LaneName, TaskId, string_enum::string_enum};
+use super::string_enum::string_enum;
+use super::{LaneName, TaskId};
 use crate::env::Timestamp;
 
 string_enum! {

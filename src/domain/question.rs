@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{SessionId, excerpt::excerpt, id::InvalidValue};
+use super::SessionId;
+use super::excerpt::excerpt;
+use super::id::InvalidValue;
 
 /// The kind of value, as messages name it.
 const WHAT: &str = "question";

@@ -1,6 +1,8 @@
 //! A review: a domain's verdict on a task at a commit, and the comments of reviewers on its lines.
 
-use super::{Role, TaskId, id::Label, string_enum::string_enum};
+use super::id::Label;
+use super::string_enum::string_enum;
+use super::{Role, TaskId};
 use crate::env::Timestamp;
 
 string_enum! {

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
-use super::{secrets::mask, string_enum::string_enum};
+use super::secrets::mask;
+use super::string_enum::string_enum;
 
 /// The longest part of an excerpt before the match, the match itself and the part behind it, in characters.
 const MAX_BEFORE: usize = 60;

@@ -1,6 +1,7 @@
 //! What a reviewer has seen of a task's work.
 
-use super::{LaneName, TaskId, actor::is_same_claimant};
+use super::actor::is_same_claimant;
+use super::{LaneName, TaskId};
 use crate::env::Timestamp;
 
 /// The prefix of the refs that keep the commits that were seen.

@@ -1,13 +1,11 @@
 //! A session: a registered agent process over its life. Its status says whether it is alive, its activity what it is doing.
 
+use super::ended_by::{self, EndedBy, STOP_SOURCE};
+use super::id::Label;
+use super::sandbox::SandboxClass;
 pub use super::status::SessionStatus;
-use super::{
-    LaneName, Refusal, Role, RunId, SessionId, TaskId, budget,
-    ended_by::{self, EndedBy, STOP_SOURCE},
-    id::Label,
-    sandbox::SandboxClass,
-    string_enum::string_enum,
-};
+use super::string_enum::string_enum;
+use super::{LaneName, Refusal, Role, RunId, SessionId, TaskId, budget};
 use crate::env::Timestamp;
 
 string_enum! {

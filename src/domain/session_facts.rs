@@ -3,13 +3,11 @@
 
 use std::borrow::Cow;
 
-use super::{
-    LaneName, SessionId, TaskId, claim,
-    ended_turn::EndedTurn,
-    session::{Activity, Session, SessionStatus},
-    string_enum::string_enum,
-    task::TaskStatus,
-};
+use super::ended_turn::EndedTurn;
+use super::session::{Activity, Session, SessionStatus};
+use super::string_enum::string_enum;
+use super::task::TaskStatus;
+use super::{LaneName, SessionId, TaskId, claim};
 use crate::env::Timestamp;
 
 string_enum! {
@@ -225,7 +223,8 @@ impl NextCommand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{ended_by::STOP_SOURCE, session::tests::session};
+    use crate::domain::ended_by::STOP_SOURCE;
+    use crate::domain::session::tests::session;
 
     fn overview(status: SessionStatus, alive: Option<bool>) -> SessionOverview {
         let now = Timestamp::from_millis(5);

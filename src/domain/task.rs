@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use super::{Actor, LaneName, Refusal, Role, TaskId, claim::Claim, id::Label};
-pub use super::{blocker::NotReadyReason, status::TaskStatus};
+pub use super::blocker::NotReadyReason;
+use super::claim::Claim;
+use super::id::Label;
+pub use super::status::TaskStatus;
+use super::{Actor, LaneName, Refusal, Role, TaskId};
 use crate::env::Timestamp;
 
 /// The state of a task, with the facts of that state.

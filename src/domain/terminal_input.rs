@@ -1,6 +1,8 @@
 //! Input of a job's terminal: text, keys by their names, pastes, bytes, the end of input, a new size.
 
-use super::{Refusal, excerpt::excerpt, job::TerminalSize, terminal_keys};
+use super::excerpt::excerpt;
+use super::job::TerminalSize;
+use super::{Refusal, terminal_keys};
 
 /// The largest input of one call, in bytes.
 pub const MAX_INPUT_BYTES: usize = 1 << 20;

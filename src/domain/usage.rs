@@ -1,6 +1,7 @@
 //! The usage of a model, as its runtime reports it.
 
-use super::{Refusal, string_enum::string_enum};
+use super::Refusal;
+use super::string_enum::string_enum;
 use crate::env::Timestamp;
 
 /// The largest plausible number of tokens of one kind in one turn.

@@ -1,10 +1,8 @@
 //! The type of a moment, and the clock that tells the time.
 
-use std::{
-    ffi::OsString,
-    fmt,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::ffi::OsString;
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, Days, Local, NaiveDateTime, NaiveTime, SecondsFormat, TimeZone, Timelike, Utc};
 

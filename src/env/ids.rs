@@ -1,6 +1,7 @@
 //! Unique ids, random in life and counted in tests.
 
-use std::{cell::Cell, ffi::OsString};
+use std::cell::Cell;
+use std::ffi::OsString;
 
 use uuid::Uuid;
 

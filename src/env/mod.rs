@@ -7,12 +7,10 @@ pub mod git_hooks;
 mod ids;
 pub mod vars;
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    io::{self, IsTerminal},
-    path::PathBuf,
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 
 #[cfg(test)]
 pub(crate) use clock::text_schema;

@@ -1,7 +1,8 @@
 //! The limit on the work of judging one call. Steps are counted instead of time, so that the same call gets the same answer on
 //! every machine, however busy.
 
-use std::{cell::Cell, rc::Rc};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// The most steps of one call. One step is about as much work as a shell's reader has with one character: at most 250 ns.
 pub const MAX_STEPS: usize = 200_000;

@@ -2,15 +2,14 @@
 
 use std::rc::Rc;
 
-use super::{
-    Action, DefaultAction, Rule, Rules,
-    budget::{Budget, TOO_COMPLEX},
-    matching::{self, MatchResult},
-    shell::{FoundCommand, Place, ShellAnalysis, arg::Arg},
-    tool_names,
-    write_targets::{self, Target},
-};
-use crate::domain::{Role, rules::globs};
+use super::budget::{Budget, TOO_COMPLEX};
+use super::matching::{self, MatchResult};
+use super::shell::arg::Arg;
+use super::shell::{FoundCommand, Place, ShellAnalysis};
+use super::write_targets::{self, Target};
+use super::{Action, DefaultAction, Rule, Rules, tool_names};
+use crate::domain::Role;
+use crate::domain::rules::globs;
 
 /// The shell text of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]

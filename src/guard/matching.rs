@@ -1,15 +1,9 @@
 //! Whether a rule means a command: its leading words, its flags, and what is the same under another name.
 
-use super::{
-    Rule,
-    budget::{Budget, TOO_COMPLEX},
-    same_commands,
-    shell::{
-        FoundCommand,
-        arg::{Arg, base_name, plain_name},
-        git,
-    },
-};
+use super::budget::{Budget, TOO_COMPLEX};
+use super::shell::arg::{Arg, base_name, plain_name};
+use super::shell::{FoundCommand, git};
+use super::{Rule, same_commands};
 
 /// The result of one rule for a command.
 #[derive(Debug, Clone, PartialEq, Eq)]

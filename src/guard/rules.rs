@@ -5,7 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::tool_names;
-use crate::domain::{Role, string_enum::string_enum};
+use crate::domain::Role;
+use crate::domain::string_enum::string_enum;
 
 string_enum! {
     /// The decision for a call that no rule matches.

@@ -5,15 +5,11 @@
 
 use std::rc::Rc;
 
-use super::{
-    same_commands,
-    shell::{
-        self, FoundCommand, Place, ShellAnalysis, Write,
-        arg::Arg,
-        writers::{READ_OPTIONS, READERS, WRITERS, writes_elsewhere},
-        written_words::{Words, git_writes, is_git_read, leading_part, written_words},
-    },
-};
+use super::same_commands;
+use super::shell::arg::Arg;
+use super::shell::writers::{READ_OPTIONS, READERS, WRITERS, writes_elsewhere};
+use super::shell::written_words::{Words, git_writes, is_git_read, leading_part, written_words};
+use super::shell::{self, FoundCommand, Place, ShellAnalysis, Write};
 
 /// A path that may be written.
 #[derive(Debug)]

@@ -1,37 +1,29 @@
 //! Shared steps of all hook calls: stdin, the project, the actor, the caller's process and transcript, and the text of a failure.
 
-use std::{
-    fs::{self, File},
-    io::{self, Read},
-    iter,
-    os::{
-        fd::AsFd,
-        unix::fs::{FileTypeExt, MetadataExt},
-    },
-    panic::{self, AssertUnwindSafe},
-    path::{Path, PathBuf},
-    rc::Rc,
-};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::iter;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::Result;
 
-use super::{Provider, payload::Payload, transcripts};
-use crate::{
-    actions::{
-        App,
-        agents::hook::{HookCaller, TranscriptUsage},
-        core::errors,
-    },
-    config::{ConfigError, Project, project::missing_config},
-    domain::{Actor, LaneName, Role, RunId, SessionId, id::Label, secrets},
-    env::{Env, vars},
-    os::{
-        self,
-        process::{self, ProcessKey},
-        process_tree,
-    },
-    render,
-};
+use super::payload::Payload;
+use super::{Provider, transcripts};
+use crate::actions::App;
+use crate::actions::agents::hook::{HookCaller, TranscriptUsage};
+use crate::actions::core::errors;
+use crate::config::project::missing_config;
+use crate::config::{ConfigError, Project};
+use crate::domain::id::Label;
+use crate::domain::{Actor, LaneName, Role, RunId, SessionId, secrets};
+use crate::env::{Env, vars};
+use crate::os::process::{self, ProcessKey};
+use crate::os::{self, process_tree};
+use crate::render;
 
 const MAX_STDIN_BYTES: u64 = 8 << 20;
 const MAX_REASON_CHARS: usize = 1_000;

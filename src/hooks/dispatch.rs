@@ -1,46 +1,26 @@
 //! One hook call, from stdin to exit code. stdout gets one JSON object or nothing. While a tool call waits for the decision,
 //! every failure denies it and states the reason.
 
-use std::{
-    cell::Cell,
-    ffi::OsString,
-    io::{self, Write},
-    path::Path,
-    time::Duration,
-};
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
 
-use super::{
-    Provider,
-    call::{self, HookCall, catch_panic, find_project, hook_caller, message_with_hint, one_line, read_stdin},
-    git_hook, git_wrapper,
-    install::longest_approval_wait,
-    is_tool_event,
-    launch_entry::{self, BY_LAUNCH},
-    payload::Payload,
-    prompt_delivery, server_decision,
-};
-use crate::{
-    actions::{
-        agents::{
-            approval::ApprovalWait,
-            guard,
-            hook::{self, HookEvent, Reply},
-        },
-        sessions::{
-            prompt::{self, DELIVER},
-            sandbox::state,
-        },
-    },
-    env::{
-        Env,
-        debug_log::{self, WithoutFile},
-        vars,
-    },
-    os::{
-        exit_on_signal::{self, ExitPlan},
-        notify::notify_all,
-    },
-};
+use super::call::{self, HookCall, catch_panic, find_project, hook_caller, message_with_hint, one_line, read_stdin};
+use super::install::longest_approval_wait;
+use super::launch_entry::{self, BY_LAUNCH};
+use super::payload::Payload;
+use super::{Provider, git_hook, git_wrapper, is_tool_event, prompt_delivery, server_decision};
+use crate::actions::agents::approval::ApprovalWait;
+use crate::actions::agents::guard;
+use crate::actions::agents::hook::{self, HookEvent, Reply};
+use crate::actions::sessions::prompt::{self, DELIVER};
+use crate::actions::sessions::sandbox::state;
+use crate::env::debug_log::{self, WithoutFile};
+use crate::env::{Env, vars};
+use crate::os::exit_on_signal::{self, ExitPlan};
+use crate::os::notify::notify_all;
 
 /// How long a hook that is ended may take to record that it waits no more for the answer to its request.
 const WITHDRAWAL_TIMEOUT: Duration = Duration::from_secs(2);

@@ -1,36 +1,29 @@
 //! Hooks of git in a launched session: a push that a rule may deny asks the guard, and every hook of the repository runs
 //! as it would without Fairway, with its arguments, its input and its exit code.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    fs::{self, File},
-    io::{self, Read, Seek, Write},
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use nix::{
-    sys::memfd::{MFdFlags, memfd_create},
-    unistd::dup2_stdin,
-};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::unistd::dup2_stdin;
 use serde::{Deserialize, Serialize};
 
 use super::call::{self, catch_panic, message_with_hint, one_line};
-use crate::{
-    actions::{agents::guard, sessions::sandbox::calls_from_inside},
-    config::{Project, project::git_dir},
-    domain::RunId,
-    env::{Env, git_hooks, vars},
-    guard::{AUTHORIZE_PUSH, PushKind},
-    os::{
-        capture::{self, Call},
-        exec, executable,
-        exit_reason::ExitReason,
-        git,
-    },
-};
+use crate::actions::agents::guard;
+use crate::actions::sessions::sandbox::calls_from_inside;
+use crate::config::Project;
+use crate::config::project::git_dir;
+use crate::domain::RunId;
+use crate::env::{Env, git_hooks, vars};
+use crate::guard::{AUTHORIZE_PUSH, PushKind};
+use crate::os::capture::{self, Call};
+use crate::os::exit_reason::ExitReason;
+use crate::os::{exec, executable, git};
 
 /// How long git may take to compare two commits.
 const COMPARE_TIMEOUT: Duration = Duration::from_secs(20);

@@ -1,25 +1,18 @@
 //! The `git` in the PATH of a launched session. It hands every command to the git of the system. To a push it adds the guard's
 //! hooks, ahead of every other setting, and drops the option that skips them, so that the guard is asked.
 
-use std::{
-    ffi::{OsStr, OsString},
-    io::{self, Write},
-    os::unix::ffi::{OsStrExt, OsStringExt},
-    path::Path,
-    time::Duration,
-};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::time::Duration;
 
 use super::call::{catch_panic, one_line};
-use crate::{
-    env::{Env, git_hooks, vars},
-    guard::git_commands::{BUILT_IN_COMMANDS, takes_value},
-    os::{
-        capture::{self, Call},
-        exec, executable,
-        exit_reason::ExitReason,
-        git,
-    },
-};
+use crate::env::{Env, git_hooks, vars};
+use crate::guard::git_commands::{BUILT_IN_COMMANDS, takes_value};
+use crate::os::capture::{self, Call};
+use crate::os::exit_reason::ExitReason;
+use crate::os::{exec, executable, git};
 
 /// The commands that push through the repository's hooks.
 const PUSHES: [&str; 2] = ["push", "subtree"];

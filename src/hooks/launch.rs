@@ -1,25 +1,21 @@
 //! The hooks and the sandbox settings that a launch brings to each provider.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsStr,
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    Provider,
-    doctor::codex_trust::{self, HookTrust},
-    install::{self, SettingsFile},
+use super::Provider;
+use super::doctor::codex_trust::{self, HookTrust};
+use super::install::{self, SettingsFile};
+use crate::actions::sessions::launch::provider_hooks::{
+    HookPlace, HookQuestion, HookSettings, HookVerdict, ProviderHooks,
 };
-use crate::{
-    actions::sessions::launch::provider_hooks::{HookPlace, HookQuestion, HookSettings, HookVerdict, ProviderHooks},
-    config::project::GitDir,
-    os::executable,
-};
+use crate::config::project::GitDir;
+use crate::os::executable;
 
 pub static LAUNCH_HOOKS: KnownHooks = KnownHooks;
 

@@ -2,19 +2,18 @@
 //! only those of the launch act. They create a file, the sign, for their conversation, and the other hooks do nothing in that
 //! conversation: an agent that is started inside the session inherits the environment, but has a conversation of its own.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::{call::HookCall, payload::Payload};
-use crate::{
-    actions::sessions::launch::hook_check::SIGN_PREFIX,
-    config::Project,
-    env::{Env, vars},
-    os::{digest::sha256_hex, files, poll_until::poll_until},
-};
+use super::call::HookCall;
+use super::payload::Payload;
+use crate::actions::sessions::launch::hook_check::SIGN_PREFIX;
+use crate::config::Project;
+use crate::env::{Env, vars};
+use crate::os::digest::sha256_hex;
+use crate::os::files;
+use crate::os::poll_until::poll_until;
 
 /// The argument that marks a hook which a launch brings.
 pub const BY_LAUNCH: &str = "--launch";

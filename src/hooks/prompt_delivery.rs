@@ -4,25 +4,17 @@
 //! The wake hook waits for prompts while the agent is idle. The provider starts it when a session starts and when a turn ends.
 //! When it exits with code 2, the provider starts the next turn with its stderr. The provider ignores its stdout.
 
-use std::{
-    io::{self, Write},
-    time::Duration,
-};
+use std::io::{self, Write};
+use std::time::Duration;
 
-use super::{
-    call::{self, HookCall},
-    launch_entry,
-    payload::Payload,
-};
-use crate::{
-    actions::{
-        agents::hook::{self as actions_hook, HookEvent},
-        sessions::prompt,
-    },
-    domain::SessionId,
-    env::Env,
-    os::exit_on_signal::{self, ExitPlan},
-};
+use super::call::{self, HookCall};
+use super::launch_entry;
+use super::payload::Payload;
+use crate::actions::agents::hook::{self as actions_hook, HookEvent};
+use crate::actions::sessions::prompt;
+use crate::domain::SessionId;
+use crate::env::Env;
+use crate::os::exit_on_signal::{self, ExitPlan};
 
 /// The exit when the process is stopped, which is no failure.
 static ON_STOP: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };

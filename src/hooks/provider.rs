@@ -1,21 +1,17 @@
 //! A provider: what is special about an agent's command line, as a value.
 
-use std::{
-    fmt, io,
-    ops::Deref,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fmt, io};
 
 use serde_json::Value;
 
 use super::payload::Payload;
-use crate::{
-    actions::agents::hook::{HookEvent, Reply},
-    domain::usage::TranscriptSlice,
-    env::Env,
-    os::exit_reason::ExitReason,
-};
+use crate::actions::agents::hook::{HookEvent, Reply};
+use crate::domain::usage::TranscriptSlice;
+use crate::env::Env;
+use crate::os::exit_reason::ExitReason;
 
 /// The variable in which Claude Code names its entry point, and its value in a terminal.
 const ENTRYPOINT_VAR: &str = "CLAUDE_CODE_ENTRYPOINT";

@@ -8,15 +8,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Provider;
-use crate::{
-    actions::agents::{
-        guard::ToolCall,
-        hook::{self, Reply},
-    },
-    api_client::ApiClient,
-    config::{self, Project},
-    env::{Env, vars},
-};
+use crate::actions::agents::guard::ToolCall;
+use crate::actions::agents::hook::{self, Reply};
+use crate::api_client::ApiClient;
+use crate::config::{self, Project};
+use crate::env::{Env, vars};
 
 /// How long the server may take. The rest of the hook's time limit must suffice for the store.
 const REQUEST_TIMEOUT: Duration = Duration::from_millis(1_500);

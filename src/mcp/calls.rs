@@ -1,26 +1,21 @@
 //! The calls that the server needs from the command line that starts it.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    ffi::OsString,
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result};
 use serde_json::Value;
 
-use crate::{
-    actions::{App, core::errors},
-    os::{
-        capture::{Call, GRACE, capture_and_announce, terminate_group},
-        executable,
-        exit_reason::ExitReason,
-        poll_until::poll_until,
-    },
-    wire::Failure,
-};
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::os::capture::{Call, GRACE, capture_and_announce, terminate_group};
+use crate::os::executable;
+use crate::os::exit_reason::ExitReason;
+use crate::os::poll_until::poll_until;
+use crate::wire::Failure;
 
 /// Makes the context of each call, as the command line makes the context of a command.
 pub trait Calls: Send + Sync + 'static {

@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 
-use rmcp::{
-    RoleServer,
-    model::{ErrorCode, ErrorData, RequestId},
-    service::{RxJsonRpcMessage, TxJsonRpcMessage},
-};
+use rmcp::RoleServer;
+use rmcp::model::{ErrorCode, ErrorData, RequestId};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use serde_json::Value;
 
 /// The longest message, in bytes: four times the longest document that a command accepts.

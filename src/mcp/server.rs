@@ -1,28 +1,24 @@
 //! The methods of the protocol.
 
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use rmcp::{
-    ErrorData, RoleServer, ServerHandler,
-    model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode,
-        Implementation, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
-    },
-    service::{RequestContext, serve_directly},
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode, Implementation,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
 };
-use tokio::{
-    runtime,
-    signal::unix::{SignalKind, signal},
-    time::timeout,
-};
+use rmcp::service::{RequestContext, serve_directly};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio::runtime;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
 
-use super::{
-    calls::{Calls, Children},
-    reply,
-    tools::{self, SERVER, ToolCall},
-    transport::StdioTransport,
-};
+use super::calls::{Calls, Children};
+use super::reply;
+use super::tools::{self, SERVER, ToolCall};
+use super::transport::StdioTransport;
 
 use crate::domain::excerpt::excerpt;
 

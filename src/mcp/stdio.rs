@@ -1,12 +1,10 @@
 //! The two pipes of the server: a thread that reads lines, and a thread that writes them. A client that reads slowly delays no
 //! other work.
 
-use std::{
-    io::{self, BufRead, Write},
-    sync::mpsc::{Receiver, Sender, channel},
-    thread,
-    time::Duration,
-};
+use std::io::{self, BufRead, Write};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 

@@ -1,25 +1,20 @@
 //! The transport of the protocol: one message per line. Whatever cannot be dispatched is answered here, so that no input ends
 //! the server.
 
-use std::{
-    collections::VecDeque,
-    convert::Infallible,
-    future::{Future, pending, ready},
-    time::Duration,
-};
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::future::{Future, pending, ready};
+use std::time::Duration;
 
-use rmcp::{
-    RoleServer,
-    model::{ClientNotification, ErrorCode, JsonRpcMessage, RequestId},
-    transport::Transport,
-};
+use rmcp::RoleServer;
+use rmcp::model::{ClientNotification, ErrorCode, JsonRpcMessage, RequestId};
+use rmcp::transport::Transport;
 use serde_json::Value;
-use tokio::{sync::mpsc::UnboundedReceiver, time::sleep};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::sleep;
 
-use super::{
-    json_rpc::{self, InFlight, Incoming, MAX_BATCH, MAX_MESSAGE_BYTES, Outgoing, Read},
-    stdio::{Line, Output, read_lines},
-};
+use super::json_rpc::{self, InFlight, Incoming, MAX_BATCH, MAX_MESSAGE_BYTES, Outgoing, Read};
+use super::stdio::{Line, Output, read_lines};
 
 /// How long requests are still answered after the end of the input: longer than a call waits for a locked store.
 const END_GRACE: Duration = Duration::from_secs(15);

@@ -1,19 +1,13 @@
 //! A terminal at which a program of the person, such as one that signs, may ask: for a passphrase, as a rule.
 
-use std::{
-    fs,
-    io::{self, Write},
-    os::fd::AsFd,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 
-use nix::{
-    sys::{
-        signal::{SigSet, SigmaskHow, Signal, kill},
-        termios::{LocalFlags, SetArg, tcgetattr, tcsetattr},
-    },
-    unistd::{Pid, getpgrp, tcgetpgrp},
-};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
+use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
+use nix::unistd::{Pid, getpgrp, tcgetpgrp};
 
 use super::process;
 

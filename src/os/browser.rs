@@ -1,11 +1,8 @@
 //! Opening a URL in the user's browser.
 
-use std::{
-    ffi::{OsStr, OsString},
-    io,
-    process::{Child, Stdio},
-    thread,
-};
+use std::ffi::{OsStr, OsString};
+use std::process::{Child, Stdio};
+use std::{io, thread};
 
 use super::command::{command, in_new_session};
 

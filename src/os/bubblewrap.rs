@@ -1,19 +1,15 @@
 //! Bubblewrap, the program `bwrap`: whether it can make a sandbox here.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::{
-    capture::{self, Call},
-    executable,
-    exit_reason::ExitReason,
-    syscall_filter::SyscallFilter,
-};
+use super::capture::{self, Call};
+use super::executable;
+use super::exit_reason::ExitReason;
+use super::syscall_filter::SyscallFilter;
 
 const PROGRAM: &str = "bwrap";
 /// The first version that can forbid user namespaces inside.

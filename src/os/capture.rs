@@ -1,38 +1,28 @@
 //! Runs a command to its end and captures its output. The command gets its own process group. At the time limit the group gets
 //! TERM, two seconds later KILL. Background children that keep the pipes open are not waited for.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    io::{self, Read, Write},
-    os::{
-        fd::{AsFd, BorrowedFd},
-        unix::process::CommandExt,
-    },
-    path::Path,
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio},
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
 
-use nix::{
-    errno::Errno,
-    poll::{PollFd, PollFlags},
-    sys::{
-        signal::{Signal, kill, killpg},
-        wait::{Id, WaitPidFlag, WaitStatus, waitid},
-    },
-    unistd::Pid,
-};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
 use tracing::field::Empty;
 
-use super::{
-    command::command,
-    exit_reason::ExitReason,
-    pipe::{read_available, set_nonblocking},
-    poll::poll,
-    poll_until::poll_until,
-    process, signals,
-};
+use super::command::command;
+use super::exit_reason::ExitReason;
+use super::pipe::{read_available, set_nonblocking};
+use super::poll::poll;
+use super::poll_until::poll_until;
+use super::{process, signals};
 
 /// How much of each stream is kept, in bytes; the rest is read and dropped.
 pub const CAPTURE_LIMIT: usize = 1 << 20;

@@ -1,16 +1,15 @@
 //! Programs to start. This is the one place that makes a `std::process::Command`; most callers choose the streams and the process
 //! group themselves.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    io,
-    os::unix::process::CommandExt,
-    path::Path,
-    process::{Child, Command, Stdio},
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
-use nix::{errno::Errno, libc, unistd};
+use nix::errno::Errno;
+use nix::{libc, unistd};
 
 use super::signals;
 

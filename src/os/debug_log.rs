@@ -1,9 +1,15 @@
 //! The debug log: what this process does, and how long each part takes. Off unless a person asks for it.
 
-use std::{fs::OpenOptions, io, os::unix::fs::OpenOptionsExt, path::Path, sync::Mutex};
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Mutex;
 
-use tracing::{Level, subscriber::set_global_default};
-use tracing_subscriber::fmt::{SubscriberBuilder, format::FmtSpan};
+use tracing::Level;
+use tracing::subscriber::set_global_default;
+use tracing_subscriber::fmt::SubscriberBuilder;
+use tracing_subscriber::fmt::format::FmtSpan;
 
 /// How much is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,9 @@
 //! How much space directories take.
 
-use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt, path::Path};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// The unit of `st_blocks`, in bytes.
 const BLOCK_BYTES: u64 = 512;

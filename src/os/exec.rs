@@ -1,21 +1,17 @@
 //! Replacing this process by another program, and closing descriptors for it.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fs::{self, File},
-    io,
-    os::{fd::AsFd, unix::process::CommandExt},
-    process::Command,
-    thread,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::{io, thread};
 
-use nix::{
-    errno::Errno,
-    fcntl::{FcntlArg, FdFlag, fcntl},
-    libc,
-    unistd::dup2_stdin,
-};
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::libc;
+use nix::unistd::dup2_stdin;
 
 use super::command::command_of_argv;
 

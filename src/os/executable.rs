@@ -1,20 +1,16 @@
 //! Executable files: lookup in PATH, and the file of this process, which can be started again.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    fs::File,
-    io::{self, BufRead, BufReader, Read},
-    path::{Path, PathBuf},
-    process::Stdio,
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use nix::unistd::{AccessFlags, access};
 
-use super::{
-    command::{command, in_new_session},
-    exec, signals,
-};
+use super::command::{command, in_new_session};
+use super::{exec, signals};
 
 /// The PATH that counts when the environment has none.
 pub const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";

@@ -3,19 +3,15 @@
 //!
 //! SIGKILL and SIGSTOP cannot be caught.
 
-use std::{
-    io,
-    ptr::null_mut,
-    sync::atomic::{AtomicBool, AtomicPtr, Ordering::SeqCst},
-    thread,
-    time::Duration,
-};
+use std::ptr::null_mut;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicPtr};
+use std::time::Duration;
+use std::{io, thread};
 
 use super::poll_until::sleep;
-use nix::{
-    libc,
-    sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, raise, sigaction},
-};
+use nix::libc;
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, raise, sigaction};
 
 /// How this process exits when a signal or a timeout ends it.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! How a program ended.
 
-use std::{os::unix::process::ExitStatusExt, process::ExitStatus};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 
 use serde::{Deserialize, Serialize};
 

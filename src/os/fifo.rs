@@ -1,26 +1,20 @@
 //! A FIFO as a program's input: texts are written completely or not at all, with a time limit.
 
-use std::{
-    fs::{File, OpenOptions},
-    io::{self, Write},
-    os::{
-        fd::{AsFd, AsRawFd},
-        unix::fs::{FileTypeExt, OpenOptionsExt},
-    },
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use nix::{
-    errno::Errno,
-    fcntl::{FcntlArg, OFlag, fcntl},
-    libc,
-    poll::{PollFd, PollFlags},
-    sys::stat::Mode,
-    unistd,
-};
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags};
+use nix::sys::stat::Mode;
+use nix::{libc, unistd};
 
-use super::{poll::poll, poll_until::poll_until};
+use super::poll::poll;
+use super::poll_until::poll_until;
 
 /// The largest pipe capacity that an unprivileged user gets, in bytes.
 const MAX_PIPE_BYTES: usize = 1 << 20;

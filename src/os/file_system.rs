@@ -1,17 +1,14 @@
 //! The file system that a path lies on: its space, and whether it is a network file system.
 
-use std::{
-    fs,
-    io::{self, BufRead, BufReader},
-    os::unix::fs::MetadataExt,
-    path::Path,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
-};
+use std::fs;
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
-use nix::sys::{
-    stat::{major, minor},
-    statvfs::statvfs,
-};
+use nix::sys::stat::{major, minor};
+use nix::sys::statvfs::statvfs;
 
 /// Types of file systems on which several machines, or several mounts, do not see each other's locks. The part behind `fuse.` is
 /// the name that a program gives to its file system.

@@ -1,16 +1,12 @@
 //! Waiting for changes of files and directories with inotify. The end of a process wakes the waiter as well. When inotify has
 //! no watches left, a short poll interval replaces it.
 
-use std::{
-    os::fd::{AsFd, BorrowedFd},
-    path::Path,
-    time::Duration,
-};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::time::Duration;
 
-use nix::{
-    poll::{PollFd, PollFlags},
-    sys::inotify::{AddWatchFlags, InitFlags, Inotify},
-};
+use nix::poll::{PollFd, PollFlags};
+use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
 use super::poll::poll;
 
@@ -90,7 +86,8 @@ impl Default for FileWatch {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, time::Instant};
+    use std::fs;
+    use std::time::Instant;
 
     use super::*;
 

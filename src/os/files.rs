@@ -1,17 +1,14 @@
 //! Files and directories that only their owner may read, independent of the umask.
 
-use std::{
-    ffi::CString,
-    fs::{self, DirBuilder, File, OpenOptions, Permissions},
-    io::{self, Write},
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
-    },
-    path::Path,
-};
+use std::ffi::CString;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
 
-use nix::{fcntl::OFlag, libc};
+use nix::fcntl::OFlag;
+use nix::libc;
 
 /// Whether the path and each of its names are short enough for the kernel.
 pub fn is_path_length_valid(path: &Path) -> bool {

@@ -1,18 +1,21 @@
 //! Running a command in the foreground: it shares this process's streams and process group, and gets the terminal's signals
 //! directly.
 
-use std::{collections::BTreeMap, ffi::OsString, io, os::fd::AsFd, path::Path};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
 
-use nix::{
-    libc,
-    poll::{PollFd, PollFlags},
-    sys::{
-        signal::{SigSet, SigmaskHow, Signal},
-        signalfd::{SfdFlags, SignalFd},
-    },
-};
+use nix::libc;
+use nix::poll::{PollFd, PollFlags};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use super::{command::command, exit_reason::ExitReason, poll::poll, process, signals};
+use super::command::command;
+use super::exit_reason::ExitReason;
+use super::poll::poll;
+use super::{process, signals};
 
 /// Runs a command to its end, without a time limit. INT and QUIT from the terminal reach the command directly and do not end
 /// this process. A signal that another process sends to this process alone is forwarded to the command.

@@ -1,30 +1,23 @@
 //! A held process: it exists, so that its pid can be recorded, and becomes the program when it is released. It is this
 //! executable under another name, which `main` checks before anything else.
 
-use std::{
-    ffi::{OsStr, OsString},
-    fs::File,
-    io::{self, Read, Write},
-    os::{
-        fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, RawFd},
-        unix::{ffi::OsStrExt, net::UnixStream, process::CommandExt},
-    },
-    process::Stdio,
-};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
 
-use nix::{
-    errno::Errno,
-    fcntl::{FcntlArg, FdFlag, fcntl},
-    libc,
-};
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::libc;
 
-use super::{
-    command::{Program, command, command_of_argv, in_new_session},
-    exec,
-    pipe::set_nonblocking,
-    process::ProcessKey,
-    signals,
-};
+use super::command::{Program, command, command_of_argv, in_new_session};
+use super::pipe::set_nonblocking;
+use super::process::ProcessKey;
+use super::{exec, signals};
 
 /// The first argument of a held process.
 const HELD_ARGV0: &str = "fairway-gate";

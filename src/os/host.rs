@@ -1,10 +1,8 @@
 //! The identity of this machine and of its current boot.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    sync::{LazyLock, OnceLock, PoisonError, RwLock},
-};
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, OnceLock, PoisonError, RwLock};
+use std::{fs, io};
 
 use super::{digest, files, random};
 

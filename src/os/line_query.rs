@@ -1,21 +1,19 @@
 //! Queries a program over its stdin and stdout: writes the whole input, reads lines until the reply is complete, and ends the
 //! program.
 
-use std::{
-    io::{self, Read, Write},
-    os::fd::AsFd,
-    process::{Child, Stdio},
-    time::Instant,
-};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, Stdio};
+use std::time::Instant;
 
-use nix::{
-    errno::Errno,
-    poll::{PollFd, PollFlags},
-    sys::signal::{Signal, killpg},
-    unistd::Pid,
-};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
-use super::{capture::Call, pipe::set_nonblocking, poll::poll};
+use super::capture::Call;
+use super::pipe::set_nonblocking;
+use super::poll::poll;
 
 /// The longest output that is read, in bytes.
 const MAX_REPLY_BYTES: usize = 8 << 20;
@@ -77,7 +75,10 @@ fn read_reply<T>(
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, ffi::OsString, path::Path, time::Duration};
+    use std::collections::BTreeMap;
+    use std::ffi::OsString;
+    use std::path::Path;
+    use std::time::Duration;
 
     use super::*;
 

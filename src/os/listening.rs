@@ -1,6 +1,7 @@
 //! TCP ports on which a program of this host listens.
 
-use std::{collections::BTreeSet, fs};
+use std::collections::BTreeSet;
+use std::fs;
 
 /// The state of a listening socket in `/proc/net/tcp`.
 const LISTEN: &str = "0A";

@@ -1,21 +1,15 @@
 //! Advisory locks on files (`flock`). A lock belongs to a descriptor and is released when the process ends.
 
-use std::{
-    fs::{self, File, TryLockError},
-    io,
-    os::{
-        fd::{AsFd, AsRawFd},
-        unix::fs::MetadataExt,
-    },
-    path::Path,
-    time::Duration,
-};
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
 
-use nix::{
-    errno::Errno,
-    fcntl::{FcntlArg, FdFlag, fcntl},
-    libc, unistd,
-};
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::{libc, unistd};
 
 use super::{files, time_limit};
 

@@ -5,20 +5,15 @@
 //! waits for the byte of the previous number. Releasing a byte wakes the next waiter only. When a waiter dies, the next one
 //! wakes too early, so the main byte is locked as well.
 
-use std::{
-    fs::File,
-    io,
-    os::unix::fs::FileExt,
-    path::Path,
-    thread,
-    time::{Duration, Instant},
-};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
-use nix::{
-    errno::Errno,
-    fcntl::{FcntlArg, fcntl},
-    libc,
-};
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
 
 use super::{files, time_limit};
 

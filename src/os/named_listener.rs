@@ -1,18 +1,17 @@
 //! A named listener in a directory. A new one supersedes the old one, which learns of it. Other processes can test for a
 //! listener without disturbing it. It is gone with its process.
 
-use std::{
-    fs::{self, File},
-    io,
-    os::{
-        fd::{AsFd, BorrowedFd},
-        unix::{fs::MetadataExt, net::UnixDatagram},
-    },
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::{files, lock::FileLock, socket::short_path};
+use super::files;
+use super::lock::FileLock;
+use super::socket::short_path;
 
 /// How long to wait for another process that changes the directory.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,9 +1,7 @@
 //! Addresses of this machine, and the users at the other ends of its TCP connections.
 
-use std::{
-    fs,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
-};
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// The IP address, of the same family as `family`, from which this machine sends packets to other networks. `None` without a
 /// route to them, or when the address is a loopback one. No packet is sent.

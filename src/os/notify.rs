@@ -1,20 +1,17 @@
 //! Wake-ups for waiters: each waiter binds a datagram socket in a directory, and a process that changed something sends a
 //! byte to all of them. Sockets of dead waiters are removed by the next sender.
 
-use std::{
-    any::Any,
-    ffi::OsString,
-    fs::{self, File},
-    io,
-    os::{
-        fd::{AsFd, BorrowedFd},
-        unix::net::UnixDatagram,
-    },
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::any::Any;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use super::{files, socket::short_path};
+use super::files;
+use super::socket::short_path;
 
 /// A waiter. The socket is removed when it is dropped.
 #[derive(Debug)]

@@ -1,24 +1,18 @@
 //! Directories that are kept open. One is found again after it was moved. Below another files are written and nowhere else: the
 //! kernel refuses a path with `..`, or a link that leads out of it.
 
-use std::{
-    ffi::OsStr,
-    fs::{self, File},
-    io,
-    os::{
-        fd::{AsRawFd, OwnedFd},
-        unix::fs::{MetadataExt, OpenOptionsExt},
-    },
-    path::{Component, Path, PathBuf},
-};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
 
-use nix::{
-    errno::Errno,
-    fcntl::{AT_FDCWD, AtFlags, OFlag, OpenHow, ResolveFlag, openat2, renameat},
-    libc,
-    sys::stat::{Mode, fchmod, fstatat, mkdirat},
-    unistd::{UnlinkatFlags, linkat, symlinkat, unlinkat},
-};
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, OpenHow, ResolveFlag, openat2, renameat};
+use nix::libc;
+use nix::sys::stat::{Mode, fchmod, fstatat, mkdirat};
+use nix::unistd::{UnlinkatFlags, linkat, symlinkat, unlinkat};
 
 /// A directory that is found again after it was moved.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! Packages of programs: the version that the files around a program record, without running it, and the command that installs a
 //! package.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 

@@ -1,9 +1,7 @@
 //! Pipes to and from child processes.
 
-use std::{
-    io::{self, Read},
-    os::fd::BorrowedFd,
-};
+use std::io::{self, Read};
+use std::os::fd::BorrowedFd;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 

@@ -1,31 +1,22 @@
 //! Children whose pipes are read and written without a thread and without blocking. A [`PipedChild`] works in the background and
 //! is read to its end; with a [`DuplexChild`] this process exchanges messages.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    io::{self, Write as _},
-    os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::process::CommandExt as _,
-    },
-    path::Path,
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio},
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
 
-use nix::{
-    sys::signal::{Signal, kill, killpg},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
 
-use super::{
-    command::{Program, command},
-    exit_reason::ExitReason,
-    pipe::{read_available, set_nonblocking},
-    process,
-    session_leader::Running,
-    signals,
-};
+use super::command::{Program, command};
+use super::exit_reason::ExitReason;
+use super::pipe::{read_available, set_nonblocking};
+use super::session_leader::Running;
+use super::{process, signals};
 
 /// How much of a [`PipedChild`]'s stream is read in one turn, in bytes.
 const MAX_READ_BYTES: usize = 1 << 20;

@@ -1,11 +1,11 @@
 //! Waiting for descriptors with `poll(2)`.
 
-use std::{io, os::fd::BorrowedFd, time::Duration};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
-use nix::{
-    errno::Errno,
-    poll::{PollFd, PollFlags, PollTimeout},
-};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout};
 
 /// Waits until one of these descriptors is ready, or the limit is over (`None`: no limit). A signal ends the wait early, which is
 /// no error.
@@ -38,7 +38,8 @@ pub fn poll_timeout(limit: Option<Duration>) -> PollTimeout {
 
 #[cfg(test)]
 mod tests {
-    use std::{io::Write as _, os::fd::AsFd as _};
+    use std::io::Write as _;
+    use std::os::fd::AsFd as _;
 
     use super::*;
 

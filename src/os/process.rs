@@ -1,22 +1,19 @@
 //! Processes, identified by pid, start time and boot id: the kernel reuses a pid alone.
 
-use std::{
-    fs::{self, File},
-    io::{self, Read},
-    os::unix::fs::MetadataExt,
-    sync::LazyLock,
-    time::Duration,
-};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::sync::LazyLock;
+use std::time::Duration;
 
-use nix::{
-    errno::Errno,
-    libc,
-    sys::signal::{Signal, killpg},
-    unistd::Pid,
-};
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use super::{host, poll_until::poll_until};
+use super::host;
+use super::poll_until::poll_until;
 
 /// How long the kernel may take to put another program in the place of a process.
 const EXEC_TIMEOUT: Duration = Duration::from_millis(250);

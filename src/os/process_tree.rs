@@ -1,19 +1,14 @@
 //! Ending a process tree. The tree is collected first, because killing the root moves its children to another parent.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs, io, iter,
-    os::unix::fs::MetadataExt,
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
+use std::{fs, io, iter};
 
 use nix::sys::signal::Signal;
 
-use super::{
-    poll_until,
-    process::{self, ProcStat, ProcessKey, ProcessStatus},
-    user,
-};
+use super::process::{self, ProcStat, ProcessKey, ProcessStatus};
+use super::{poll_until, user};
 
 /// How long a killed process may take to disappear.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,32 +1,24 @@
 //! Programs in a pseudoterminal.
 
-use std::{
-    fs::File,
-    io::{self, Read, Write},
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
-    time::{Duration, Instant},
-};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
-use nix::{
-    fcntl::{FcntlArg, FdFlag, fcntl},
-    libc,
-    poll::{PollFd, PollFlags},
-    pty::openpty,
-    sys::{
-        signal::{Signal, killpg},
-        termios::{self, LocalFlags, SpecialCharacterIndices, Termios},
-    },
-    unistd::Pid,
-};
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::libc;
+use nix::poll::{PollFd, PollFlags};
+use nix::pty::openpty;
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::termios::{self, LocalFlags, SpecialCharacterIndices, Termios};
+use nix::unistd::Pid;
 
-use super::{
-    command::{Program, in_new_session},
-    head_tail_buffer::HeadTailBuffer,
-    pipe::{read_available, set_nonblocking},
-    poll::poll,
-    session_leader::Running,
-    terminal::{self, Size},
-};
+use super::command::{Program, in_new_session};
+use super::head_tail_buffer::HeadTailBuffer;
+use super::pipe::{read_available, set_nonblocking};
+use super::poll::poll;
+use super::session_leader::Running;
+use super::terminal::{self, Size};
 
 /// How much of an offscreen program's output is kept, in bytes.
 const CAPTURE_LIMIT: usize = 8 * 1024;
@@ -147,7 +139,9 @@ pub fn run_offscreen(program: &Program<'_>, size: Size, limit: Duration) -> io::
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, ffi::OsString, path::Path};
+    use std::collections::BTreeMap;
+    use std::ffi::OsString;
+    use std::path::Path;
 
     use super::*;
 

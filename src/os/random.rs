@@ -1,9 +1,7 @@
 //! Random bytes for secrets.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-};
+use std::fs::File;
+use std::io::{self, Read};
 
 use super::digest;
 

@@ -1,16 +1,12 @@
 //! A control socket in a directory: each connection carries one request and one reply. The server's side never blocks.
 
-use std::{
-    fs,
-    io::{self, BufRead, BufReader, Read, Write},
-    net::Shutdown,
-    os::{
-        fd::AsFd,
-        unix::net::{UnixListener, UnixStream},
-    },
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::AsFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 

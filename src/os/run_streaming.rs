@@ -1,32 +1,28 @@
 //! Runs a program to its end and streams its output. It runs in its own process group without stdin. Signals are forwarded to
 //! it, and no process that it started survives.
 
-use std::{
-    ffi::OsString,
-    io::{self, PipeReader, Read},
-    os::{
-        fd::{AsFd, BorrowedFd},
-        unix::{net::UnixStream, process::CommandExt},
-    },
-    path::{Path, PathBuf},
-    process::{Child, Stdio},
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::ffi::OsString;
+use std::io::{self, PipeReader, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use nix::{
-    poll::{PollFd, PollFlags},
-    sys::{
-        prctl,
-        signal::{SigSet, SigmaskHow, Signal, killpg},
-        signalfd::{SfdFlags, SignalFd},
-        wait::{Id, WaitPidFlag, waitid, waitpid},
-    },
-    unistd::Pid,
-};
+use nix::poll::{PollFd, PollFlags};
+use nix::sys::prctl;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, killpg};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
+use nix::unistd::Pid;
 use thiserror::Error;
 
-use super::{command::command_of_argv, exit_reason::ExitReason, poll::poll, process, process_tree, signals};
+use super::command::command_of_argv;
+use super::exit_reason::ExitReason;
+use super::poll::poll;
+use super::{process, process_tree, signals};
 
 /// How long a program may take to end after a signal.
 const GRACE: Duration = Duration::from_secs(2);

@@ -1,35 +1,24 @@
 //! A process that leads others: it starts a session, adopts orphans, and outlives signals until its program has ended.
 
-use std::{
-    fs::File,
-    io,
-    os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::process::CommandExt,
-    },
-    process::Child,
-    sync::atomic::{AtomicI32, Ordering},
-    time::{Duration, Instant},
-};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Child;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
 
-use nix::{
-    errno::Errno,
-    libc,
-    poll::{PollFd, PollFlags},
-    sys::{
-        prctl,
-        signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction},
-        wait::{WaitPidFlag, WaitStatus, waitpid},
-    },
-    unistd,
-};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags};
+use nix::sys::prctl;
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::{libc, unistd};
 
-use super::{
-    command::Program,
-    pipe::{read_available, set_nonblocking},
-    poll::poll,
-    process::{self, ProcessKey},
-};
+use super::command::Program;
+use super::pipe::{read_available, set_nonblocking};
+use super::poll::poll;
+use super::process::{self, ProcessKey};
 
 /// How much output is read in one turn, in bytes: a flood must not delay the detection of the program's end.
 const MAX_READ_BYTES: usize = 1 << 20;

@@ -1,22 +1,17 @@
 //! Signals: read as events, blocked until this process has finished its work, or set back to their defaults.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-    os::{
-        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
-        unix::process::CommandExt,
-    },
-    process::Command,
-    str::FromStr,
-    sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed},
-};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::str::FromStr;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicI32};
 
-use nix::{
-    errno::Errno,
-    libc,
-    sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction},
-};
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
 use super::pipe::set_nonblocking;
 

@@ -1,18 +1,17 @@
 //! Slots: a fixed number of processes of this user go on at once, and the others wait in the order in which they came. A slot is a
 //! locked file, so it is free as soon as its process has ended, however that was.
 
-use std::{
-    fs::{self, File, TryLockError},
-    io::{self, Seek as _, Write as _},
-    path::{Path, PathBuf},
-    sync::mpsc,
-    thread,
-    time::Duration,
-};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use nix::sys::signal::{SigSet, SigmaskHow};
 
-use super::{files, lock::FileLock, lock_queue};
+use super::lock::FileLock;
+use super::{files, lock_queue};
 
 /// Longer than any process waits.
 const EVER: Duration = Duration::from_secs(1 << 30);
@@ -104,7 +103,8 @@ fn slot(dir: &Path, number: usize) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::SeqCst;
 
     use super::*;
 

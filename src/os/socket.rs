@@ -1,23 +1,16 @@
 //! Stream sockets in a directory whose path may be long: an address has room for 107 bytes, so the path goes through a
 //! descriptor.
 
-use std::{
-    fs::{self, File, Permissions},
-    io,
-    os::{
-        fd::{AsFd, AsRawFd},
-        unix::{
-            ffi::OsStrExt,
-            fs::PermissionsExt,
-            net::{UnixListener, UnixStream},
-        },
-    },
-    path::{Path, PathBuf},
-};
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
 
-use nix::sys::socket::{
-    AddressFamily, SockFlag, SockType, UnixAddr, connect as connect_to, getsockopt, socket, sockopt::PeerCredentials,
-};
+use nix::sys::socket::sockopt::PeerCredentials;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect as connect_to, getsockopt, socket};
 
 /// The longest path in a socket address, in bytes.
 const MAX_ADDRESS_BYTES: usize = 107;

@@ -1,18 +1,14 @@
 //! The filter of system calls of a sandbox. Programs inside share the person's terminal, so they must not type into it. The
 //! kernel's keys belong to the user and not to a namespace.
 
-use std::{
-    fs::File,
-    io::{self, Seek, Write},
-    os::fd::{AsRawFd, RawFd},
-};
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::fd::{AsRawFd, RawFd};
 
-use nix::{
-    errno::Errno,
-    libc,
-    pty::openpty,
-    sys::memfd::{MFdFlags, memfd_create},
-};
+use nix::errno::Errno;
+use nix::libc;
+use nix::pty::openpty;
+use nix::sys::memfd::{MFdFlags, memfd_create};
 
 /// The processor's number in the kernel's audit interface.
 #[cfg(target_arch = "x86_64")]

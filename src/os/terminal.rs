@@ -1,15 +1,11 @@
 //! Terminals: their size, their modes, and a yes-or-no question.
 
-use std::{
-    io::{self, BufRead, Write},
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
-};
+use std::io::{self, BufRead, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use nix::{
-    errno::Errno,
-    libc,
-    sys::termios::{self, InputFlags, LocalFlags, SetArg, Termios},
-};
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::termios::{self, InputFlags, LocalFlags, SetArg, Termios};
 
 /// The columns of the terminal at stdout; `None` when stdout is not a terminal or has no size.
 pub fn width() -> Option<u16> {

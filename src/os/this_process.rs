@@ -2,10 +2,8 @@
 
 use std::sync::OnceLock;
 
-use nix::sys::{
-    prctl,
-    resource::{Resource, setrlimit},
-};
+use nix::sys::prctl;
+use nix::sys::resource::{Resource, setrlimit};
 
 static COMMAND_WORDS: OnceLock<String> = OnceLock::new();
 

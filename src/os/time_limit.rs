@@ -1,23 +1,16 @@
 //! Time limits for work that has none: blocking system calls, and the parsing of untrusted text.
 
-use std::{
-    io, mem,
-    sync::{OnceLock, mpsc},
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::{OnceLock, mpsc};
+use std::time::{Duration, Instant};
+use std::{io, mem, thread};
 
-use nix::{
-    errno::Errno,
-    libc,
-    sys::{
-        signal::{SaFlags, SigAction, SigEvent, SigHandler, SigSet, Signal, sigaction},
-        time::TimeSpec,
-        timer::{Expiration, Timer, TimerSetTimeFlags},
-    },
-    time::ClockId,
-    unistd::gettid,
-};
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::signal::{SaFlags, SigAction, SigEvent, SigHandler, SigSet, Signal, sigaction};
+use nix::sys::time::TimeSpec;
+use nix::sys::timer::{Expiration, Timer, TimerSetTimeFlags};
+use nix::time::ClockId;
+use nix::unistd::gettid;
 
 /// Ignored where it has no handler: a late signal does no harm.
 const INTERRUPT_SIGNAL: Signal = Signal::SIGURG;

@@ -1,6 +1,7 @@
 //! The user this process runs as.
 
-use std::{fs, path::PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use nix::unistd::{Gid, Group, Uid, User};
 

@@ -1,9 +1,7 @@
 //! Passes a program's output on: unchanged into pipes, made safe for terminals.
 
-use std::{
-    io::{self, Write},
-    sync::{Mutex, PoisonError},
-};
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
 
 use super::{Out, escape_controls};
 

@@ -1,12 +1,11 @@
 //! Tables in one style: columns apart by two spaces, no frame, fitted to the terminal.
 
-use tabled::{
-    builder::Builder,
-    settings::{Alignment, Padding, Style as Frame},
-};
+use tabled::builder::Builder;
+use tabled::settings::{Alignment, Padding, Style as Frame};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{Style, escape_line, style::colour_status};
+use super::style::colour_status;
+use super::{Style, escape_line};
 
 const GAP: usize = 2;
 /// The width that a column keeps while another one can still be cut, in columns of a terminal.

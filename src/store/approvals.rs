@@ -1,17 +1,11 @@
 //! Approvals as rows. Pending approvals are found through partial
 //! indexes, so the cost does not depend on the number of answered ones.
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{
-        self, Row,
-        columns::{columns, text},
-    },
-};
-use crate::domain::{
-    SessionId,
-    approval::{Approval, ApprovalStatus},
-};
+use super::sql::columns::{columns, text};
+use super::sql::{self, Row};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::SessionId;
+use crate::domain::approval::{Approval, ApprovalStatus};
 
 columns! {
     Approval {

@@ -1,30 +1,20 @@
 //! Backup and restore of the whole store, and what follows a restore by the tools of its engine.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use rusqlite::{
-    Connection, Transaction, TransactionBehavior,
-    backup::{Backup, StepResult},
-};
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::{
-    ReadTx, Store, StoreError, WriteTx,
-    claim_epochs::{EPOCH_JUMP, highest_epoch, renew_claims},
-    error::Loss,
-    integrity, open,
-    progress::{self, Progress},
-    schema::{self, STATE},
-    sibling_path,
-    sql::{self, Statement},
-};
-use crate::{
-    domain::{Event, EventKind},
-    env::{Clock, Timestamp},
-    os::{files, notify},
-};
+use super::claim_epochs::{EPOCH_JUMP, highest_epoch, renew_claims};
+use super::error::Loss;
+use super::progress::{self, Progress};
+use super::schema::{self, STATE};
+use super::sql::{self, Statement};
+use super::{ReadTx, Store, StoreError, WriteTx, integrity, open, sibling_path};
+use crate::domain::{Event, EventKind};
+use crate::env::{Clock, Timestamp};
+use crate::os::{files, notify};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackupReport {
     pub bytes: u64,

@@ -1,16 +1,10 @@
 //! Checkpoints as rows: only added.
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{self, Row, Statement},
-};
-use crate::{
-    domain::{
-        LaneName, SessionId, TaskId,
-        checkpoint::{Checkpoint, CheckpointOrigin, CheckpointState},
-    },
-    env::Timestamp,
-};
+use super::sql::{self, Row, Statement};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::checkpoint::{Checkpoint, CheckpointOrigin, CheckpointState};
+use crate::domain::{LaneName, SessionId, TaskId};
+use crate::env::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckpointFields {

@@ -1,13 +1,9 @@
 //! Raises the epochs of all claims: after a restore or a move of the store, no earlier claim is valid.
 
-use super::{
-    StoreError, WriteTx,
-    sql::{self, Statement},
-};
-use crate::domain::{
-    Event, EventKind, TaskId,
-    claim::{Claim, ClaimEnd},
-};
+use super::sql::{self, Statement};
+use super::{StoreError, WriteTx};
+use crate::domain::claim::{Claim, ClaimEnd};
+use crate::domain::{Event, EventKind, TaskId};
 
 /// The increase of all epochs when it is unknown which ones were given out.
 pub(super) const EPOCH_JUMP: i64 = 1_000_000;

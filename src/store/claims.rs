@@ -1,13 +1,9 @@
 //! Claims as rows: the history of every task's claimants.
 
 use super::{ReadTx, StoreError, WriteTx, sql};
-use crate::{
-    domain::{
-        LaneName, SessionId, TaskId,
-        claim::{Claim, ClaimEnd},
-    },
-    env::Timestamp,
-};
+use crate::domain::claim::{Claim, ClaimEnd};
+use crate::domain::{LaneName, SessionId, TaskId};
+use crate::env::Timestamp;
 
 /// A live or ended claim.
 #[derive(Debug, Clone, PartialEq, Eq)]

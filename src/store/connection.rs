@@ -1,24 +1,18 @@
 //! The store: one connection to a SQLite file or a PostgreSQL server.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tracing::span::EnteredSpan;
 
+use super::error::StoreError;
 #[cfg(feature = "postgres")]
 use super::postgres::{PostgresRead, PostgresStore, PostgresWrite, StoreAddress};
-use super::{
-    error::StoreError,
-    sql,
-    sqlite_store::{SqliteRead, SqliteStore, SqliteWrite},
-    transaction::{ReadTx, WriteTx},
-};
-use crate::{
-    env::{Clock, Timestamp},
-    os::notify::{self, ChangeWaiter},
-};
+use super::sql;
+use super::sqlite_store::{SqliteRead, SqliteStore, SqliteWrite};
+use super::transaction::{ReadTx, WriteTx};
+use crate::env::{Clock, Timestamp};
+use crate::os::notify::{self, ChangeWaiter};
 
 /// An open store: one connection, used by one thread.
 #[derive(Debug)]

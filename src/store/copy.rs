@@ -1,32 +1,23 @@
 //! Moving a whole store between a SQLite file and a server. The store that is left is locked meanwhile and renamed afterwards, so
 //! that no process goes on in it.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Transaction, TransactionBehavior};
 use serde_json::Map;
 
-use super::{
-    StoreAddress, StoreError, WriteTx,
-    backup::DraftFile,
-    claim_epochs::{highest_epoch, renew_claims},
-    integrity, open,
-    postgres::{MOVED_SCHEMA, PostgresStore},
-    progress,
-    schema::{self, STATE},
-    sibling_path,
-    sql::{self, Connection, Row, Value},
-    sqlite_store::SqliteStore,
-};
-use crate::{
-    domain::{Event, EventKind},
-    env::{Clock, Timestamp},
-    os::{files, notify},
-};
+use super::backup::DraftFile;
+use super::claim_epochs::{highest_epoch, renew_claims};
+use super::postgres::{MOVED_SCHEMA, PostgresStore};
+use super::schema::{self, STATE};
+use super::sql::{self, Connection, Row, Value};
+use super::sqlite_store::SqliteStore;
+use super::{StoreAddress, StoreError, WriteTx, integrity, open, progress, sibling_path};
+use crate::domain::{Event, EventKind};
+use crate::env::{Clock, Timestamp};
+use crate::os::{files, notify};
 
 /// The tables that others refer to, in the order in which they are filled.
 const REFERRED_TABLES: [&str; 3] = ["lanes", "tasks", "agent_sessions"];

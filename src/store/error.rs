@@ -1,6 +1,7 @@
 //! Errors of the store.
 
-use std::{io, path::PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use rusqlite::{ErrorCode, ffi};
 use thiserror::Error;

@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{
-    ReadTx, StoreError, events,
-    sql::{self, Row, Statement},
-};
-use crate::{
-    domain::{EventKind, SessionId, TaskId, rules::task_times::TaskChange, task::TaskStatus},
-    env::Timestamp,
-};
+use super::sql::{self, Row, Statement};
+use super::{ReadTx, StoreError, events};
+use crate::domain::rules::task_times::TaskChange;
+use crate::domain::task::TaskStatus;
+use crate::domain::{EventKind, SessionId, TaskId};
+use crate::env::Timestamp;
 
 macro_rules! changes {
     ($to:literal) => {

@@ -2,14 +2,10 @@
 
 use serde_json::Value;
 
-use super::{
-    ReadTx, StoreError,
-    sql::{self, Row},
-};
-use crate::{
-    domain::{EventKind, EventKindPattern, LaneName, SessionId, TaskId},
-    env::Timestamp,
-};
+use super::sql::{self, Row};
+use super::{ReadTx, StoreError};
+use crate::domain::{EventKind, EventKindPattern, LaneName, SessionId, TaskId};
+use crate::env::Timestamp;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedEvent {

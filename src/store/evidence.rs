@@ -1,16 +1,10 @@
 //! Evidence as rows: only added.
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{
-        self, Row,
-        columns::{columns, text},
-    },
-};
-use crate::domain::{
-    TaskId,
-    evidence::{Evidence, LANDING_KIND},
-};
+use super::sql::columns::{columns, text};
+use super::sql::{self, Row};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::TaskId;
+use crate::domain::evidence::{Evidence, LANDING_KIND};
 
 columns! {
     Evidence {

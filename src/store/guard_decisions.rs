@@ -1,12 +1,8 @@
 //! Decisions on tool calls as rows. They are a log; the guard never reads them.
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{
-        self, Row,
-        columns::{columns, text},
-    },
-};
+use super::sql::columns::{columns, text};
+use super::sql::{self, Row};
+use super::{ReadTx, StoreError, WriteTx};
 use crate::env::Timestamp;
 
 /// How long a decision is kept, in milliseconds: 30 days.

@@ -1,16 +1,10 @@
 //! Handoffs as rows.
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{
-        self, Row,
-        columns::{columns, text},
-    },
-};
-use crate::domain::{
-    LaneName, TaskId,
-    handoff::{Handoff, HandoffStatus},
-};
+use super::sql::columns::{columns, text};
+use super::sql::{self, Row};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::handoff::{Handoff, HandoffStatus};
+use crate::domain::{LaneName, TaskId};
 
 columns! {
     Handoff {

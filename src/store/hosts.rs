@@ -1,9 +1,7 @@
 //! Hosts as rows: the machines that work on a store.
 
-use super::{
-    ReadTx, StoreError,
-    sql::{self, Row, Statement},
-};
+use super::sql::{self, Row, Statement};
+use super::{ReadTx, StoreError};
 use crate::env::Timestamp;
 
 /// A machine that works, or worked, on the store.

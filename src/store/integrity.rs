@@ -1,10 +1,9 @@
 //! Integrity of the store: SQLite's own checks, derived columns, and their repair.
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{self, Connection, Row, Statement},
-};
-use crate::{domain::plural, env::Timestamp};
+use super::sql::{self, Connection, Row, Statement};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::plural;
+use crate::env::Timestamp;
 
 /// A derived column with a wrong value.
 #[derive(Debug, Clone, PartialEq, Eq)]

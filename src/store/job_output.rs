@@ -1,27 +1,19 @@
 //! The output of jobs: `runs.db` beside the store. Its rows locate the bytes in the output files. A power failure may lose
 //! the newest rows, but no job's state.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::{
-    StoreError, integrity,
-    open::{self, prepare_close},
-    schema,
-    sql::{self, Row, ToValue},
+use super::open::{self, prepare_close};
+use super::sql::{self, Row, ToValue};
+use super::{StoreError, integrity, schema};
+use crate::domain::job::{ItemType, JobId};
+use crate::domain::job_output::{
+    Batch, Content, Gap, Item, NewItem, PendingNotification, Totals, Watcher, WatcherHit, WatcherState,
 };
-use crate::{
-    domain::{
-        job::{ItemType, JobId},
-        job_output::Watcher,
-        job_output::{Batch, Content, Gap, Item, NewItem, PendingNotification, Totals, WatcherHit, WatcherState},
-    },
-    env::Timestamp,
-};
+use crate::env::Timestamp;
 
 const TOTALS: &str = "SELECT next_seq, stdout_bytes, stderr_bytes, dropped_bytes FROM exec_outputs WHERE run = $1";
 const SET_TOTALS: &str = "INSERT INTO exec_outputs (run, next_seq, stdout_bytes, stderr_bytes) VALUES ($1, $2, $3, $4) \
@@ -344,7 +336,8 @@ impl Drop for OutputStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{id::Label, job_output::WatchScope};
+    use crate::domain::id::Label;
+    use crate::domain::job_output::WatchScope;
 
     const NOW: Timestamp = Timestamp::from_millis(7);
 

@@ -3,18 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{self, Row, Statement},
-};
-use crate::{
-    domain::{
-        RoutingKey,
-        job::{Job, JobId, JobResult, JobStatus, TerminalSize},
-    },
-    env::Timestamp,
-    os::host::HostIdentity,
-};
+use super::sql::{self, Row, Statement};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::RoutingKey;
+use crate::domain::job::{Job, JobId, JobResult, JobStatus, TerminalSize};
+use crate::env::Timestamp;
+use crate::os::host::HostIdentity;
 
 macro_rules! select {
     ($rest:literal) => {

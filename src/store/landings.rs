@@ -1,16 +1,10 @@
 //! Landings as rows.
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{
-        self, Row, Statement,
-        columns::{columns, text},
-    },
-};
-use crate::domain::{
-    LaneName, TaskId,
-    landing::{LandStyle, Landing},
-};
+use super::sql::columns::{columns, text};
+use super::sql::{self, Row, Statement};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::landing::{LandStyle, Landing};
+use crate::domain::{LaneName, TaskId};
 
 columns! {
     Landing {

@@ -1,13 +1,11 @@
 //! Lanes as rows.
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{
-        self, Row,
-        columns::{columns, text},
-    },
-};
-use crate::domain::{LaneName, lane::Lane, sandbox::SandboxClass};
+use super::sql::columns::{columns, text};
+use super::sql::{self, Row};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::LaneName;
+use crate::domain::lane::Lane;
+use crate::domain::sandbox::SandboxClass;
 
 columns! {
     Lane {

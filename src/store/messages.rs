@@ -1,17 +1,11 @@
 //! Messages as rows. Open messages (queued or offered) are found through partial indexes, so the cost does not depend on the
 //! number of old messages.
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{self, Row},
-};
-use crate::{
-    domain::{
-        LaneName, Role, RoutingKey, SessionId,
-        message::{Channel, LAND_SOURCE, Message, MessageStatus, NEVER_EXPIRES, REVIEW_SOURCE, Recipient},
-    },
-    env::Timestamp,
-};
+use super::sql::{self, Row};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::message::{Channel, LAND_SOURCE, Message, MessageStatus, NEVER_EXPIRES, REVIEW_SOURCE, Recipient};
+use crate::domain::{LaneName, Role, RoutingKey, SessionId};
+use crate::env::Timestamp;
 
 /// How long a message is kept after it was acknowledged, expired or withdrawn, in milliseconds: a week.
 const RETENTION_MS: i64 = 7 * 24 * 60 * 60 * 1000;

@@ -2,17 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{self, Row},
-};
-use crate::{
-    domain::{
-        id::SinkName,
-        notification::{Receipt, ReceiptState},
-    },
-    env::Timestamp,
-};
+use super::sql::{self, Row};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::id::SinkName;
+use crate::domain::notification::{Receipt, ReceiptState};
+use crate::env::Timestamp;
 
 const ALL: &str = "SELECT item, sink, state, attempts, at, retry_at, error FROM notifications ORDER BY item, sink";
 const HOLD: &str = "INSERT INTO notifications (item, sink, state, at) VALUES ($1, $2, 'held', $3) \

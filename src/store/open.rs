@@ -1,33 +1,23 @@
 //! Opening and creating a store: checks of the file, locks against concurrent creation, connection settings.
 
-use std::{
-    fmt::Write,
-    fs, io,
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{FileExt, MetadataExt},
-    },
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use std::{fs, io};
 
 use nix::sys::statfs::{self, FsType};
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
 
-use super::{
-    StoreError,
-    schema::{self, Schema},
-};
-use crate::{
-    config::project::STATE_DIR,
-    os::{
-        file_system, files,
-        lock::FileLock,
-        lock_queue::{self, QueuedLock},
-        user,
-    },
-};
+use super::StoreError;
+use super::schema::{self, Schema};
+use crate::config::project::STATE_DIR;
+use crate::os::lock::FileLock;
+use crate::os::lock_queue::{self, QueuedLock};
+use crate::os::{file_system, files, user};
 /// How long to wait in the queue by default.
 pub(super) const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The size of the WAL in bytes above which a closing writer writes it back.
@@ -414,10 +404,8 @@ pub fn sibling_path(store: &Path, suffix: &str) -> PathBuf {
 mod tests {
     use std::os::fd::AsFd;
 
-    use nix::{
-        fcntl::{FcntlArg, fcntl},
-        libc,
-    };
+    use nix::fcntl::{FcntlArg, fcntl};
+    use nix::libc;
 
     use crate::store::Store;
 

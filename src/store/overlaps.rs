@@ -2,18 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{self, Row, Statement},
+use super::sql::{self, Row, Statement};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::LaneName;
+use crate::domain::lane_work::WorkState;
+use crate::domain::overlap::{
+    LaneOverlap, LaneSnapshot, LineRange, OverlapFile, OverlapLevel, SnapshotPath, ToldFiles,
 };
-use crate::{
-    domain::{
-        LaneName,
-        lane_work::WorkState,
-        overlap::{LaneOverlap, LaneSnapshot, LineRange, OverlapFile, OverlapLevel, SnapshotPath, ToldFiles},
-    },
-    env::Timestamp,
-};
+use crate::env::Timestamp;
 
 /// The size of a lane's change, without its paths.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,18 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    ReadTx, StoreError,
-    sql::{self, Row},
-    tasks,
-};
-use crate::{
-    domain::{
-        LaneName, SessionId, TaskId, checkpoint::CheckpointState, ended_by::EndedBy, job::JobId, job::JobStatus,
-        review::Verdict, session_facts::HeldTask,
-    },
-    env::Timestamp,
-};
+use super::sql::{self, Row};
+use super::{ReadTx, StoreError, tasks};
+use crate::domain::checkpoint::CheckpointState;
+use crate::domain::ended_by::EndedBy;
+use crate::domain::job::{JobId, JobStatus};
+use crate::domain::review::Verdict;
+use crate::domain::session_facts::HeldTask;
+use crate::domain::{LaneName, SessionId, TaskId};
+use crate::env::Timestamp;
 
 const HELD: &str = "SELECT id, title, status, lane, claimant, claim_session, epoch, claimed_at, lease_until, \
      blocked_reason, updated_at FROM tasks INDEXED BY tasks_held WHERE claimant IS NOT NULL ORDER BY lane NULLS FIRST, id";

@@ -6,26 +6,21 @@
 //! the file is never synced, and a command succeeds even when the file cannot be written. A file that is behind the store is
 //! normal; one that is ahead of the store shows a loss.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    fs::{self, OpenOptions},
-    io::{self, Read},
-    os::unix::fs::{FileExt, OpenOptionsExt},
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 
-use super::{
-    StoreError,
-    error::Loss,
-    sql::{self, Connection},
-};
-use crate::{
-    domain::TaskId,
-    os::{digest::sha256_hex, files},
-};
+use super::StoreError;
+use super::error::Loss;
+use super::sql::{self, Connection};
+use crate::domain::TaskId;
+use crate::os::digest::sha256_hex;
+use crate::os::files;
 
 /// The first and the last line of a complete file.
 const HEADER: &str = "fairway store 1";

@@ -1,13 +1,10 @@
 //! The pull requests of lanes as rows, and what was told about them.
 
-use super::{
-    ReadTx, StoreError, WriteTx, landings,
-    sql::{
-        self, Row,
-        columns::{columns, text},
-    },
-};
-use crate::domain::{LaneName, pull_request::LanePullRequest};
+use super::sql::columns::{columns, text};
+use super::sql::{self, Row};
+use super::{ReadTx, StoreError, WriteTx, landings};
+use crate::domain::LaneName;
+use crate::domain::pull_request::LanePullRequest;
 
 columns! {
     LanePullRequest {

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{self, Statement, json_of, json_texts},
-};
-use crate::{domain::TaskId, env::Timestamp};
+use super::sql::{self, Statement, json_of, json_texts};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::TaskId;
+use crate::env::Timestamp;
 
 const FIND: &str = "SELECT removed_at FROM removed_tasks WHERE id = $1";
 const AMONG: Statement<'_> = json_texts!("SELECT id FROM removed_tasks WHERE id IN (SELECT value FROM ", "$1", ")");

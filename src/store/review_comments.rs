@@ -1,16 +1,10 @@
 //! Comments of reviewers as rows.
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{self, Row},
-};
-use crate::{
-    domain::{
-        TaskId,
-        review::{LinePlace, ReviewComment},
-    },
-    env::Timestamp,
-};
+use super::sql::{self, Row};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::TaskId;
+use crate::domain::review::{LinePlace, ReviewComment};
+use crate::env::Timestamp;
 
 macro_rules! select {
     ($rest:literal) => {

@@ -1,13 +1,10 @@
 //! Reviews as rows. A task has at most one open request in a domain, so the order of ids is the order of verdicts.
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{
-        self, Row, Statement,
-        columns::{columns, text},
-    },
-};
-use crate::domain::{TaskId, review::Review};
+use super::sql::columns::{columns, text};
+use super::sql::{self, Row, Statement};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::TaskId;
+use crate::domain::review::Review;
 
 columns! {
     Review {

@@ -1,13 +1,10 @@
 //! Records with their texts, newest first, for a search. The rows are streamed: none is kept.
 
-use super::{
-    ReadTx, StoreError,
-    sql::{self, Row, Statement},
-};
-use crate::{
-    domain::{LaneName, SessionId, TaskId, search::SearchKind},
-    env::Timestamp,
-};
+use super::sql::{self, Row, Statement};
+use super::{ReadTx, StoreError};
+use crate::domain::search::SearchKind;
+use crate::domain::{LaneName, SessionId, TaskId};
+use crate::env::Timestamp;
 
 /// The conditions of a search. An absent condition holds for every record.
 #[derive(Debug, Clone, Default)]

@@ -1,13 +1,9 @@
 //! What each reviewer has seen of a task's work, as rows. The rows of closed tasks are removed with their refs.
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{self, Row},
-};
-use crate::{
-    domain::seen_work::{SeenCommit, SeenWork},
-    env::Timestamp,
-};
+use super::sql::{self, Row};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::seen_work::{SeenCommit, SeenWork};
+use crate::env::Timestamp;
 
 macro_rules! select {
     ($rest:literal) => {

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{self, Row},
-};
-use crate::{domain::SessionId, env::Timestamp};
+use super::sql::{self, Row};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::SessionId;
+use crate::env::Timestamp;
 
 /// The facts from a session's reports that the session's own row does not hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,17 +1,13 @@
 //! Sessions as rows.
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    sql::{
-        self, Row, Statement,
-        columns::{columns, text},
-    },
-};
-use crate::{
-    domain::{RunId, SessionId, id::Label, session::Session},
-    env::Timestamp,
-    os::host::HostIdentity,
-};
+use super::sql::columns::{columns, text};
+use super::sql::{self, Row, Statement};
+use super::{ReadTx, StoreError, WriteTx};
+use crate::domain::id::Label;
+use crate::domain::session::Session;
+use crate::domain::{RunId, SessionId};
+use crate::env::Timestamp;
+use crate::os::host::HostIdentity;
 
 columns! {
     Session {

@@ -1,17 +1,14 @@
 //! Snapshots: checked copies of the store outside its tree. The newest few are kept.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
 
 use super::{Store, StoreError, backup, open, progress};
-use crate::{
-    domain::rules::retention::{self, Finished, Limits},
-    env::Timestamp,
-    os::{files, lock::InheritableLock},
-};
+use crate::domain::rules::retention::{self, Finished, Limits};
+use crate::env::Timestamp;
+use crate::os::files;
+use crate::os::lock::InheritableLock;
 
 /// The directory of the snapshots, in that of what is kept about a store outside its tree.
 const DIR: &str = "snapshots";

@@ -1,21 +1,18 @@
 //! A store in a SQLite file: one connection to it.
 
-use std::{
-    cell::Cell,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::{
-    error::StoreError,
-    open::{self, FileStamp},
-    progress::{self, ProgressFile},
-    schema,
-    transaction::{ReadTx, ScratchTx, WriteTx},
-};
-use crate::{env::Clock, os::lock_queue::QueuedLock};
+use super::error::StoreError;
+use super::open::{self, FileStamp};
+use super::progress::{self, ProgressFile};
+use super::schema;
+use super::transaction::{ReadTx, ScratchTx, WriteTx};
+use crate::env::Clock;
+use crate::os::lock_queue::QueuedLock;
 
 /// An open file.
 #[derive(Debug)]

@@ -1,14 +1,16 @@
 //! Facts about the store as a whole: its engine, place, versions and size.
 
-use std::{
-    fs,
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use super::{Store, StoreError, open, schema::STATE, sqlite_store::SqliteStore};
 #[cfg(feature = "postgres")]
-use super::{TlsMode, postgres::PostgresStore, sql};
+use super::postgres::PostgresStore;
+use super::schema::STATE;
+use super::sqlite_store::SqliteStore;
+use super::{Store, StoreError, open};
+#[cfg(feature = "postgres")]
+use super::{TlsMode, sql};
 use crate::env::Timestamp;
 
 /// The measured exchange.

@@ -1,19 +1,18 @@
 //! Transactions: a read snapshot and a write with its events.
 
-use std::{cell::RefCell, collections::BTreeSet, ops::Deref};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ops::Deref;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{
-    StoreError,
-    progress::Progress,
-    sql::{self, Connection, Statement, json_of, json_rows},
-};
-use crate::{
-    domain::{Event, EventKind, LaneName, SessionId, TaskId, event::EventValue},
-    env::Timestamp,
-};
+use super::StoreError;
+use super::progress::Progress;
+use super::sql::{self, Connection, Statement, json_of, json_rows};
+use crate::domain::event::EventValue;
+use crate::domain::{Event, EventKind, LaneName, SessionId, TaskId};
+use crate::env::Timestamp;
 
 // An event without a session belongs to the acting session, if the actor is one.
 const APPEND: &str = "INSERT INTO events (at, kind, task_id, session_id, run_id, lane, actor, data) \

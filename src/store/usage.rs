@@ -2,15 +2,11 @@
 //! report.
 
 use super::{ReadTx, StoreError, WriteTx, sql};
-use crate::{
-    domain::{
-        SessionId,
-        budget::{Amount, BudgetKind, Used},
-        session::Session,
-        usage::{ToolUse, Usage, UsageBy},
-    },
-    env::Timestamp,
-};
+use crate::domain::SessionId;
+use crate::domain::budget::{Amount, BudgetKind, Used};
+use crate::domain::session::Session;
+use crate::domain::usage::{ToolUse, Usage, UsageBy};
+use crate::env::Timestamp;
 
 /// The statements that group a table by a key: for all sessions, and for one. The key comes first, as text.
 macro_rules! sums {

@@ -1,25 +1,19 @@
 //! A job's program, from the held process to the end of its output: its pipes or its terminal.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fs::File,
-    io::{self, Write},
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    path::Path,
-    process::Stdio,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::process::Stdio;
 
-use crate::{
-    domain::job::{ItemType, TerminalSize},
-    os::{
-        command::Program,
-        held_process::{self, HeldProcess, Streams},
-        pipe,
-        pty::{self, Pty},
-        terminal::Size,
-    },
-};
+use crate::domain::job::{ItemType, TerminalSize};
+use crate::os::command::Program;
+use crate::os::held_process::{self, HeldProcess, Streams};
+use crate::os::pipe;
+use crate::os::pty::{self, Pty};
+use crate::os::terminal::Size;
 
 /// How much of a stream is read in one turn, in bytes: a flood must delay neither requests nor the end.
 const MAX_READ_BYTES: usize = 1 << 20;

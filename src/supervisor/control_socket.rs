@@ -1,20 +1,18 @@
 //! A job's control socket, in the job's directory. Each connection carries one request and one reply, each a line of JSON.
 //! The reply comes when the request is carried out.
 
-use std::{fs, io, time::Duration};
+use std::time::Duration;
+use std::{fs, io};
 
-use nix::{poll::PollFd, sys::signal::Signal};
+use nix::poll::PollFd;
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::JobDir;
-use crate::{
-    domain::terminal_input::TerminalInput,
-    os::{
-        request_socket::{self, Framing, Incoming, RequestSocket},
-        socket,
-    },
-    wire::terminal_input,
-};
+use crate::domain::terminal_input::TerminalInput;
+use crate::os::request_socket::{self, Framing, Incoming, RequestSocket};
+use crate::os::socket;
+use crate::wire::terminal_input;
 
 /// The socket's name in the job's directory. Another version may run the supervisor, so the name never changes.
 const SOCKET_NAME: &str = "door";

@@ -1,12 +1,14 @@
 //! The queue of a job's terminal input. Requests are written one after the other, each with a time limit.
 
-use std::{collections::VecDeque, io, time::Duration};
+use std::collections::VecDeque;
+use std::io;
+use std::time::Duration;
 
-use super::{child, control_socket::Reply};
-use crate::{
-    domain::{terminal_input::TerminalInput, terminal_modes::TerminalModes},
-    os::pty::Pty,
-};
+use super::child;
+use super::control_socket::Reply;
+use crate::domain::terminal_input::TerminalInput;
+use crate::domain::terminal_modes::TerminalModes;
+use crate::os::pty::Pty;
 
 /// How long a terminal may accept no more input.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,22 +1,18 @@
 //! A job's directory, `.fairway/runs/ID`, with mode 0700: the supervisor's lock, the start file, the output segments and the
 //! result.
 
-use std::{
-    ffi::OsString,
-    fs::{self, DirBuilder},
-    io,
-    os::unix::{
-        ffi::{OsStrExt, OsStringExt},
-        fs::DirBuilderExt,
-    },
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::{
-    domain::job::{JobId, JobResult, JobStatus},
-    os::{files, lock::InheritableLock, notify, opened_dir::OpenedDir},
-};
+use crate::domain::job::{JobId, JobResult, JobStatus};
+use crate::os::lock::InheritableLock;
+use crate::os::opened_dir::OpenedDir;
+use crate::os::{files, notify};
 
 /// Locked by the job's supervisor.
 const LOCK_FILE: &str = "lock";

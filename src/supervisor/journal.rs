@@ -1,26 +1,20 @@
 //! A supervisor's writes to the [`Sink`](super::Sink): the start, the output and the result of a job. A write that the store
 //! refuses is retried within a limit.
 
-use std::{
-    io,
-    os::fd::AsFd,
-    time::{Duration, Instant},
-};
+use std::io;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
 
-use nix::{
-    poll::{PollFd, PollFlags},
-    sys::signal::Signal,
-};
+use nix::poll::{PollFd, PollFlags};
+use nix::sys::signal::Signal;
 
-use super::{
-    JobDir, OutputRecorder, SinkError,
-    host::{JobHost, SuperviseError},
-    watchers::{WatchEvent, Watchers},
-};
-use crate::{
-    domain::job::{ItemType, JobResult},
-    os::{poll::poll, process::ProcessKey, signals::SignalPipe},
-};
+use super::host::{JobHost, SuperviseError};
+use super::watchers::{WatchEvent, Watchers};
+use super::{JobDir, OutputRecorder, SinkError};
+use crate::domain::job::{ItemType, JobResult};
+use crate::os::poll::poll;
+use crate::os::process::ProcessKey;
+use crate::os::signals::SignalPipe;
 
 /// How long a refused write of the start is retried before this supervisor gives the job up.
 const START_WRITE_TIMEOUT: Duration = Duration::from_secs(30);

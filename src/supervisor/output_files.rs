@@ -1,14 +1,13 @@
 //! The segment files of a job's output: `out.N` and `err.N` in the job's directory, readable only by its user. Number 0 is the
 //! head. The others are the tail, whose oldest segments are removed first.
 
-use std::{
-    fs::{self, File},
-    io,
-    os::unix::fs::FileExt,
-};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
 
 use super::JobDir;
-use crate::{domain::job::ItemType, os::files};
+use crate::domain::job::ItemType;
+use crate::os::files;
 
 /// The name of a segment of a stream.
 fn file_name(stream: ItemType, segment: i64) -> String {

@@ -5,18 +5,17 @@
 //! its oldest segments are removed, and one event, the gap, takes their place. Output that would be removed before anybody could
 //! read it never reaches the disk.
 
-use std::{collections::VecDeque, io, time::Duration};
+use std::collections::VecDeque;
+use std::io;
+use std::time::Duration;
 
 use nix::errno::Errno;
 
-use super::{JobDir, Sink, output_files, output_files::OpenSegment};
-use crate::{
-    domain::{
-        job::ItemType,
-        job_output::{Batch, Gap, NewItem, Totals, WatcherHit},
-    },
-    os::file_system,
-};
+use super::output_files::{self, OpenSegment};
+use super::{JobDir, Sink};
+use crate::domain::job::ItemType;
+use crate::domain::job_output::{Batch, Gap, NewItem, Totals, WatcherHit};
+use crate::os::file_system;
 
 /// The largest item of output, in bytes.
 const MAX_CHUNK_BYTES: u64 = 16 << 10;

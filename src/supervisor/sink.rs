@@ -2,10 +2,9 @@
 
 use thiserror::Error;
 
-use crate::{
-    domain::{job::JobResult, job_output::Batch},
-    os::process::ProcessKey,
-};
+use crate::domain::job::JobResult;
+use crate::domain::job_output::Batch;
+use crate::os::process::ProcessKey;
 
 /// Why a report was not stored.
 #[derive(Debug, Error)]

@@ -1,45 +1,33 @@
 //! The supervisor's event loop, from the start of a job to its result: it reports events to the state machine and carries
 //! out the machine's effects. It has one thread, which blocks in `poll` while nothing happens.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    ffi::OsString,
-    io,
-    os::fd::AsFd,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use nix::{
-    poll::{PollFd, PollFlags},
-    sys::signal::Signal,
-};
+use nix::poll::{PollFd, PollFlags};
+use nix::sys::signal::Signal;
 use serde_json::json;
 
-use super::{
-    JobDir,
-    child::{Child, ChildSpec},
-    control_socket::{ControlSocket, Reply, Request},
-    host::{JobHost, SuperviseError},
-    input_queue::InputQueue,
-    journal::{Journal, StartJournal},
-    state_machine::{Effect, Event, Exit, StateMachine},
-};
-use crate::{
-    domain::{
-        job::{JobResult, JobStatus, TerminalSize},
-        secrets,
-    },
-    os::{
-        held_process::ReleaseState,
-        poll::poll,
-        process::{self, ProcessKey},
-        process_tree,
-        request_socket::Incoming,
-        session_leader::{self, ChildExit},
-        signals::{self, SignalPipe},
-    },
-};
+use super::JobDir;
+use super::child::{Child, ChildSpec};
+use super::control_socket::{ControlSocket, Reply, Request};
+use super::host::{JobHost, SuperviseError};
+use super::input_queue::InputQueue;
+use super::journal::{Journal, StartJournal};
+use super::state_machine::{Effect, Event, Exit, StateMachine};
+use crate::domain::job::{JobResult, JobStatus, TerminalSize};
+use crate::domain::secrets;
+use crate::os::held_process::ReleaseState;
+use crate::os::poll::poll;
+use crate::os::process::{self, ProcessKey};
+use crate::os::process_tree;
+use crate::os::request_socket::Incoming;
+use crate::os::session_leader::{self, ChildExit};
+use crate::os::signals::{self, SignalPipe};
 
 /// How many processes a leftovers or survivors event names at most.
 const MAX_NAMED_PROCESSES: usize = 16;

@@ -3,9 +3,8 @@
 
 use serde::Serialize;
 
-use super::{
-    CommandView, CostView, HeldTaskView, LandAtWorkView, LaneSetupView, SessionOverviewView, session_overview::STOPPED,
-};
+use super::session_overview::STOPPED;
+use super::{CommandView, CostView, HeldTaskView, LandAtWorkView, LaneSetupView, SessionOverviewView};
 
 /// The board at one instant.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,6 +1,7 @@
 //! Whole numbers of a request body. JSON Schema, and some clients, also write them with a point, such as `2.0`.
 
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 /// The largest number with a point that is exactly a whole one: 2^53.

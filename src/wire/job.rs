@@ -4,7 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::values::time;
-use crate::domain::{job::Job, secrets::mask};
+use crate::domain::job::Job;
+use crate::domain::secrets::mask;
 
 /// Shortens a job's id to its last eight digits. Every command on jobs accepts the short form.
 pub fn short_job_id(run_id: &str) -> &str {

@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use super::{SessionOverviewView, TaskView};
+use crate::domain::checkpoint::Checkpoint;
+use crate::domain::handoff::Handoff;
 use crate::domain::lane::Lane;
-use crate::domain::{checkpoint::Checkpoint, handoff::Handoff};
 
 /// A lane.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -4,10 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::values::time;
-use crate::domain::{
-    message::{Channel, Message, MessageStatus, PromptWait, Recipient},
-    secrets,
-};
+use crate::domain::message::{Channel, Message, MessageStatus, PromptWait, Recipient};
+use crate::domain::secrets;
 
 /// A message.
 #[derive(Debug, Clone, PartialEq, Serialize)]

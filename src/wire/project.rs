@@ -1,6 +1,7 @@
 //! The project as documents: its beginning, setup, configuration, backups and trust.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::Value;

@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 use super::SessionView;
-use crate::domain::{checkpoint::Checkpoint, evidence::Evidence, handoff::Handoff};
+use crate::domain::checkpoint::Checkpoint;
+use crate::domain::evidence::Evidence;
+use crate::domain::handoff::Handoff;
 
 /// A provider that is built in or configured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

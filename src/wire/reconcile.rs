@@ -2,10 +2,8 @@
 
 use serde::Serialize;
 
-use crate::domain::{
-    RoutingKey, SessionId, TaskId,
-    job::{JobId, JobStatus},
-};
+use crate::domain::job::{JobId, JobStatus};
+use crate::domain::{RoutingKey, SessionId, TaskId};
 
 /// One thing that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -3,11 +3,9 @@
 use serde::Serialize;
 
 use super::{CommandView, CostView, FileDiffView, TaskView};
-use crate::domain::{
-    blocker::Blocker,
-    evidence::Evidence,
-    review::{CommentStatus, LinePlace, Review, ReviewComment, Verdict},
-};
+use crate::domain::blocker::Blocker;
+use crate::domain::evidence::Evidence;
+use crate::domain::review::{CommentStatus, LinePlace, Review, ReviewComment, Verdict};
 
 /// A review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

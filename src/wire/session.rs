@@ -3,10 +3,8 @@
 use serde::Serialize;
 
 use super::values::time;
-use crate::domain::{
-    sandbox::SandboxClass,
-    session::{STRUCTURED_BACKEND, Session},
-};
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::session::{STRUCTURED_BACKEND, Session};
 
 /// A session.
 #[derive(Debug, Clone, PartialEq, Serialize)]

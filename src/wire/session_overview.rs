@@ -4,19 +4,16 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::{SessionView, values::time};
-use crate::{
-    domain::{
-        blocker::Blocker,
-        ended_turn::{EndedTurn, TurnEnd},
-        other_host::OtherHost,
-        sandbox::SandboxClass,
-        session::{NO_END, Session},
-        session_facts::{AliveSource, Aliveness, Doing, HeldTask, NextCommand, Seen, SessionOverview},
-        task::TaskStatus,
-    },
-    os::host,
-};
+use super::SessionView;
+use super::values::time;
+use crate::domain::blocker::Blocker;
+use crate::domain::ended_turn::{EndedTurn, TurnEnd};
+use crate::domain::other_host::OtherHost;
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::session::{NO_END, Session};
+use crate::domain::session_facts::{AliveSource, Aliveness, Doing, HeldTask, NextCommand, Seen, SessionOverview};
+use crate::domain::task::TaskStatus;
+use crate::os::host;
 
 /// The shown activity of a session that has ended its turn with an unfinished task.
 pub(super) const STOPPED: &str = "stopped";

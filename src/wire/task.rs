@@ -2,15 +2,11 @@
 
 use serde::Serialize;
 
-use super::{
-    ClaimantView, CommandView,
-    values::{texts, time},
-};
-use crate::domain::{
-    checkpoint::Checkpoint,
-    claim::Claim,
-    task::{NotReadyReason, Task, TaskState},
-};
+use super::values::{texts, time};
+use super::{ClaimantView, CommandView};
+use crate::domain::checkpoint::Checkpoint;
+use crate::domain::claim::Claim;
+use crate::domain::task::{NotReadyReason, Task, TaskState};
 
 /// A task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -3,14 +3,10 @@
 use serde_json::Value;
 
 use super::integer::whole_number;
-use crate::{
-    domain::{
-        Refusal,
-        excerpt::excerpt,
-        usage::{MAX_REPORTED_ITEMS, ToolUse, Turn, Usage},
-    },
-    env::Timestamp,
-};
+use crate::domain::Refusal;
+use crate::domain::excerpt::excerpt;
+use crate::domain::usage::{MAX_REPORTED_ITEMS, ToolUse, Turn, Usage};
+use crate::env::Timestamp;
 
 /// Reads the `events` of a report. Ignores unknown fields; refuses an invalid number and names its field.
 ///

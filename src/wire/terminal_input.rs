@@ -2,12 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::{
-    Refusal,
-    excerpt::excerpt,
-    job::TerminalSize,
-    terminal_input::{MAX_TERMINAL_DIMENSION, TerminalInput},
-};
+use crate::domain::Refusal;
+use crate::domain::excerpt::excerpt;
+use crate::domain::job::TerminalSize;
+use crate::domain::terminal_input::{MAX_TERMINAL_DIMENSION, TerminalInput};
 
 /// Parses `keys`: a text is typed as it is; a list holds `{"text":…}`, `{"key":…}`, `{"paste":…}`, `{"hex":…}`, `{"eof":true}`
 /// and `{"size":{"rows":…,"cols":…}}`.

@@ -1,6 +1,7 @@
 //! Points in time in a request body.
 
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::integer::whole_number;

@@ -2,10 +2,8 @@
 
 use serde::Serialize;
 
-use crate::{
-    domain::rules::work::{News, NewsKind},
-    env::Timestamp,
-};
+use crate::domain::rules::work::{News, NewsKind};
+use crate::env::Timestamp;
 
 /// An event of `work`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,10 +1,8 @@
 //! Comments that say nothing hide the others.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::LazyLock,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use regex::Regex;
 

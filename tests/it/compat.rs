@@ -1,17 +1,16 @@
 //! A project of version 0.1 opens with this version: every read answers as recorded, stored answers are repeated, writing
 //! goes on. `tests/fixtures/version-0.1/make.py` recorded them with the binary of that version.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use fairway::os;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 /// The time at which the reads were recorded.
 const READ_AT: &str = "2026-01-02T03:46:41Z";

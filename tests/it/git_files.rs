@@ -1,6 +1,7 @@
 //! Git is asked. Each source that reads a file of git's own is in `docs/design/git-files.md`, with its reason.
 
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::common::rust_files::rust_files;
 

@@ -1,11 +1,9 @@
 //! The sources use the words of `docs/glossary.md`. A word is forbidden here only where it has no second, ordinary meaning in
 //! the code; for words such as "run", "hold" or "end" the glossary is guidance.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Words that the glossary replaces, alone or as a part of an identifier.
 const FORBIDDEN_WORDS: &[&str] = &[

@@ -1,6 +1,7 @@
 //! Help pages: their form, and what must stand on them. Their texts are in `docs/reference/cli.md`, which a test compares.
 
-use crate::common::{TestProject, command_table::parsed_commands};
+use crate::common::TestProject;
+use crate::common::command_table::parsed_commands;
 
 /// A page is read on a terminal of 80 columns and 24 to 60 lines. The list of all commands is longer.
 #[test]

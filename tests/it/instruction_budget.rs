@@ -5,21 +5,18 @@
 //! library gives other counts: there the budgets of the newest entry hold within 15 %. `UPDATE_BUDGETS=1` writes the entry of this
 //! machine.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-    time::Duration,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 use fairway::os::poll_until::poll_until;
 use serde_json::json;
 use toml::{Table, Value};
 
-use crate::{
-    common::{TestProject, bulk_tasks, require, test_project::FAIRWAY},
-    hooks::event,
-};
+use crate::common::test_project::FAIRWAY;
+use crate::common::{TestProject, bulk_tasks, require};
+use crate::hooks::event;
 
 const BUDGETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/instruction_budgets.toml");
 const UPDATE: &str = "UPDATE_BUDGETS";

@@ -1,10 +1,8 @@
 //! Imports point down only: between the top-level modules, between the groups of `actions`, and between files.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::common::import_graph::ImportGraph;
 

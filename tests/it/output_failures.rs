@@ -1,16 +1,12 @@
 //! Where output goes: closed pipes, full disks, closed descriptors.
 
-use std::{
-    fs::{self, OpenOptions},
-    process::Stdio,
-};
+use std::fs::{self, OpenOptions};
+use std::process::Stdio;
 
-use crate::common::{
-    TestProject,
-    command_table::{COMMANDS, CommandRow},
-    store_watch::StoreWatch,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::TestProject;
+use crate::common::command_table::{COMMANDS, CommandRow};
+use crate::common::store_watch::StoreWatch;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 /// The writing end of a pipe that nobody reads.
 fn closed_pipe() -> Stdio {

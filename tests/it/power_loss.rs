@@ -1,7 +1,10 @@
 //! A power cut keeps only what was synced. Each command runs under strace; its writes and syncs are replayed, and at the
 //! moment of its acknowledgement the store is rebuilt from synced bytes alone. What was acknowledged must be in it.
 
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use rusqlite::Connection;
 

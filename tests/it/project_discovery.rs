@@ -1,19 +1,14 @@
 //! Where the project is: beside what real git makes, without asking git.
 
-use std::{
-    fs,
-    os::unix::fs::symlink,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::common::{
-    TestProject,
-    reexec::{part, reexec},
-    scratch,
-    test_project::CommandOutput,
-};
+use crate::common::reexec::{part, reexec};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, scratch};
 
 /// The root that a command finds from a folder.
 #[track_caller]

@@ -1,6 +1,7 @@
 //! The README's first command, with the binary under test.
 
-use std::{path::Path, process::Command};
+use std::path::Path;
+use std::process::Command;
 
 use crate::common::test_project::FAIRWAY;
 

@@ -1,12 +1,14 @@
 //! The house is tidy: nothing forgotten, nothing said twice.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::visit::Visit;
+use syn::{UseGroup, UseTree};
 
 use crate::common::error_codes;
+use crate::common::rust_files::rust_files;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -38,6 +40,26 @@ fn every_test_file_is_a_module() {
     let mut forgotten = Vec::new();
     walk(&root().join("tests/it"), &mut forgotten);
     assert!(forgotten.is_empty(), "{forgotten:#?}");
+}
+
+/// An import names one module, so that a list has no list inside of it: each is found by its path, and two branches that add one merge.
+#[test]
+fn each_import_names_one_module() {
+    struct Nested(bool);
+    impl Visit<'_> for Nested {
+        fn visit_use_group(&mut self, group: &UseGroup) {
+            self.0 |= group.items.iter().any(|item| matches!(item, UseTree::Path(_) | UseTree::Group(_)));
+        }
+    }
+    let is_nested = |file: &PathBuf| {
+        let syntax = syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap();
+        let mut nested = Nested(false);
+        nested.visit_file(&syntax);
+        nested.0
+    };
+    let files = ["src", "tests/it", "tests/schemas", "benches"].map(|folder| rust_files(&root().join(folder))).concat();
+    let nested: Vec<PathBuf> = files.into_iter().filter(is_nested).collect();
+    assert!(nested.is_empty(), "{nested:#?}");
 }
 
 /// Every verb is called in a test of its own, from outside.

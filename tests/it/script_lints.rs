@@ -1,17 +1,12 @@
 //! Every script is linted and formatted.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::common::{
-    TestProject,
-    reexec::{part, reexec},
-    require,
-    rust_files::rust_files,
-};
+use crate::common::reexec::{part, reexec};
+use crate::common::rust_files::rust_files;
+use crate::common::{TestProject, require};
 
 fn scripts() -> Vec<PathBuf> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {

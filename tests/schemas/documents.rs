@@ -4,29 +4,29 @@ use schemars::JsonSchema;
 use serde_json::Value;
 
 use super::{event_data, generate};
-use crate::{
-    actions::sessions::control::peek::Peek,
-    api::ListenAddress,
-    domain::blocker::{GateReport, JudgedWork},
-    domain::{checkpoint::Checkpoint, evidence::Evidence, handoff::Handoff},
-    wire::{
-        AcceptedHandoffView, AdapterCheckView, ApprovalView, BackendView, BackupView, BoardView, BudgetView,
-        CheckpointResultView, ClaimedView, CompletionsView, ConfigCheckView, ConfigExampleView, ContextView, DemoView,
-        DepTreeView, DevicePairView, DeviceRevokedView, DeviceView, DoctorView, ErrorDocument, EvaluationView,
-        EvidenceDetailView, ExplainView, FailedIdView, ForegroundView, GuardResultView, GuideTopicView, GuideView,
-        HelpView, HookChangeView, HostRenewedView, HostRetiredView, HostView, InitView, InstalledScriptsView,
-        JobGcView, JobItemView, JobKillView, JobLogView, JobPollView, JobSpawnView, JobView, JobWorkerView,
-        LandPausedView, LandQueueView, LandView, LaneDetailView, LaneDiffView, LanePruneView, LaneSyncView,
-        LaneTrimView, LaneView, LaunchView, LaunchedView, LoggedDecisionView, ManPageView, ManPagesView, MessageView,
-        MissingEventsView, NotificationView, NotifyStateView, OutboxView, OverlapView, PromptView, ProviderEventView,
-        ProviderView, PullSyncsView, ReconcileView, RelaunchedView, ReleasedView, RemovedJobsView, RemovedTasksView,
-        RestoreView, ReviewCommentView, ReviewNextView, ReviewView, SandboxCheckView, SandboxTakeBackView, SandboxView,
-        SearchHitView, SendKeysView, SentView, ServeUnitView, SessionDetailView, SessionMetaView, SessionOverviewView,
-        SessionView, SettingView, SetupView, SidecarView, SkillView, SnapshotView, StartPlanView, StartedView,
-        StoreCopyView, StoreMigrationView, StoreRestoredView, StoreView, TaskDetailView, TaskView, TriedAgentView,
-        TrustView, UsageView, WorkEventView,
-        import::{ImportReport, IssueImportReport},
-    },
+use crate::actions::sessions::control::peek::Peek;
+use crate::api::ListenAddress;
+use crate::domain::blocker::{GateReport, JudgedWork};
+use crate::domain::checkpoint::Checkpoint;
+use crate::domain::evidence::Evidence;
+use crate::domain::handoff::Handoff;
+use crate::wire::import::{ImportReport, IssueImportReport};
+use crate::wire::{
+    AcceptedHandoffView, AdapterCheckView, ApprovalView, BackendView, BackupView, BoardView, BudgetView,
+    CheckpointResultView, ClaimedView, CompletionsView, ConfigCheckView, ConfigExampleView, ContextView, DemoView,
+    DepTreeView, DevicePairView, DeviceRevokedView, DeviceView, DoctorView, ErrorDocument, EvaluationView,
+    EvidenceDetailView, ExplainView, FailedIdView, ForegroundView, GuardResultView, GuideTopicView, GuideView,
+    HelpView, HookChangeView, HostRenewedView, HostRetiredView, HostView, InitView, InstalledScriptsView, JobGcView,
+    JobItemView, JobKillView, JobLogView, JobPollView, JobSpawnView, JobView, JobWorkerView, LandPausedView,
+    LandQueueView, LandView, LaneDetailView, LaneDiffView, LanePruneView, LaneSyncView, LaneTrimView, LaneView,
+    LaunchView, LaunchedView, LoggedDecisionView, ManPageView, ManPagesView, MessageView, MissingEventsView,
+    NotificationView, NotifyStateView, OutboxView, OverlapView, PromptView, ProviderEventView, ProviderView,
+    PullSyncsView, ReconcileView, RelaunchedView, ReleasedView, RemovedJobsView, RemovedTasksView, RestoreView,
+    ReviewCommentView, ReviewNextView, ReviewView, SandboxCheckView, SandboxTakeBackView, SandboxView, SearchHitView,
+    SendKeysView, SentView, ServeUnitView, SessionDetailView, SessionMetaView, SessionOverviewView, SessionView,
+    SettingView, SetupView, SidecarView, SkillView, SnapshotView, StartPlanView, StartedView, StoreCopyView,
+    StoreMigrationView, StoreRestoredView, StoreView, TaskDetailView, TaskView, TriedAgentView, TrustView, UsageView,
+    WorkEventView,
 };
 
 /// A document.

@@ -5,25 +5,21 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use super::generate;
-use crate::{
-    domain::{
-        EventKind,
-        approval::ApprovalStatus,
-        budget::BudgetKind,
-        checkpoint::{CheckpointOrigin, CheckpointState},
-        evidence::EvidenceResult,
-        job::{JobStatus, RecoveryPolicy},
-        landing::LandStyle,
-        lane::LaneStatus,
-        message::{Channel, Priority},
-        overlap::OverlapLevel,
-        review::Verdict,
-        sandbox::{SandboxClass, SandboxNetwork},
-        session::{Activity, SessionStatus},
-        task::TaskStatus,
-    },
-    wire::EventView,
-};
+use crate::domain::EventKind;
+use crate::domain::approval::ApprovalStatus;
+use crate::domain::budget::BudgetKind;
+use crate::domain::checkpoint::{CheckpointOrigin, CheckpointState};
+use crate::domain::evidence::EvidenceResult;
+use crate::domain::job::{JobStatus, RecoveryPolicy};
+use crate::domain::landing::LandStyle;
+use crate::domain::lane::LaneStatus;
+use crate::domain::message::{Channel, Priority};
+use crate::domain::overlap::OverlapLevel;
+use crate::domain::review::Verdict;
+use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
+use crate::domain::session::{Activity, SessionStatus};
+use crate::domain::task::TaskStatus;
+use crate::wire::EventView;
 
 macro_rules! event_data {
     ($(

@@ -1,14 +1,16 @@
 //! The published files: one for each document, and the tables of the page that names them.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::{
-    documents::{DOCUMENTS, Document},
-    event_data, generate,
-};
-use crate::{domain::EventKind, env::Env};
+use super::documents::{DOCUMENTS, Document};
+use super::{event_data, generate};
+use crate::domain::EventKind;
+use crate::env::Env;
 
 const PAGE: &str = "docs/reference/json.md";
 const DIRECTORY: &str = "docs/reference/schemas";

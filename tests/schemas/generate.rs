@@ -1,6 +1,7 @@
 //! From a type to its schema, in the form that is published.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 /// A generator of schemas for documents that are written.

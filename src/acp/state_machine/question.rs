@@ -3,11 +3,9 @@
 use serde_json::Value;
 
 use super::{Effect, KnownCall, MAX_OPEN_QUESTIONS, Permission, Phase, Question, Report, StateMachine};
-use crate::acp::{
-    frame::INVALID_PARAMS,
-    outgoing,
-    tool_call::{PermissionChoice, PermissionRequest, ToolCall},
-};
+use crate::acp::frame::INVALID_PARAMS;
+use crate::acp::outgoing;
+use crate::acp::tool_call::{PermissionChoice, PermissionRequest, ToolCall};
 
 impl StateMachine {
     pub(super) fn withdraw_all(&mut self, why: &'static str, effects: &mut Vec<Effect>) {

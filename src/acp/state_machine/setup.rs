@@ -3,11 +3,9 @@
 use serde_json::Value;
 
 use super::{Effect, Phase, Report, StateMachine};
-use crate::acp::{
-    frame::RpcError,
-    outgoing,
-    session_setup::{self, AgentInfo, GuardMode},
-};
+use crate::acp::frame::RpcError;
+use crate::acp::outgoing;
+use crate::acp::session_setup::{self, AgentInfo, GuardMode};
 
 impl StateMachine {
     pub(super) fn setup(&mut self, result: Result<Value, RpcError>, effects: &mut Vec<Effect>) {

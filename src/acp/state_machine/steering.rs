@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::{Effect, MAX_QUEUED_PROMPTS, Phase, Report, StateMachine, SteeringPrompt};
-use crate::acp::{frame::RpcError, outgoing};
+use crate::acp::frame::RpcError;
+use crate::acp::outgoing;
 
 impl StateMachine {
     /// Whether a prompt can go into the running turn.

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::{acp::tool_call::PermissionChoice, domain::usage::Usage};
+use crate::acp::tool_call::PermissionChoice;
+use crate::domain::usage::Usage;
 
 fn config() -> StateMachineConfig {
     StateMachineConfig {

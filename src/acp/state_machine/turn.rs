@@ -3,10 +3,9 @@
 use serde_json::Value;
 
 use super::{CANCELLED, Effect, MAX_QUEUED_PROMPTS, Phase, Report, StateMachine};
-use crate::{
-    acp::{frame::RpcError, outgoing, turn_usage},
-    domain::usage::{Usage, UsageScope},
-};
+use crate::acp::frame::RpcError;
+use crate::acp::{outgoing, turn_usage};
+use crate::domain::usage::{Usage, UsageScope};
 
 impl StateMachine {
     pub(super) fn accept_prompt(&mut self, text: String, effects: &mut Vec<Effect>) -> Result<(), String> {

@@ -1,47 +1,35 @@
 //! The context of an agent at the start of a turn. Text of tasks, people and agents is quoted, so that it cannot pass for text
 //! of Fairway, nor text of an agent for a person's.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use anyhow::Result;
 
-use super::{
-    claimant_over::{self, ClaimantOver},
-    context_sections::{Mode, Section, SectionKind},
-    decisions,
-};
-use crate::actions::{
-    App,
-    core::{launch_event, lookup, other_host},
-    queue::{gates, lane::work, review::comments},
-};
-use crate::{
-    domain::{
-        LaneName, Role, SessionId, TaskId,
-        actor::is_same_claimant,
-        age,
-        handoff::{Handoff, HandoffStatus},
-        lane::Lane,
-        lane_work::LaneWork,
-        message::{Message, Priority, Recipient},
-        plural,
-        quote::{LEGEND, Mark, quote_up_to},
-        rules::{
-            gate::{Gate, GateReport},
-            proxy_hosts,
-        },
-        sandbox::SandboxClass,
-        secrets,
-        session::Session,
-        task::{Task, TaskState},
-    },
-    env::Timestamp,
-    store::{
-        ReadTx, checkpoints, handoffs, lanes, messages, sessions,
-        tasks::{self, ListScope},
-    },
-    wire::ReviewCommentView,
-};
+use super::claimant_over::{self, ClaimantOver};
+use super::context_sections::{Mode, Section, SectionKind};
+use super::decisions;
+use crate::actions::App;
+use crate::actions::core::{launch_event, lookup, other_host};
+use crate::actions::queue::gates;
+use crate::actions::queue::lane::work;
+use crate::actions::queue::review::comments;
+use crate::domain::actor::is_same_claimant;
+use crate::domain::handoff::{Handoff, HandoffStatus};
+use crate::domain::lane::Lane;
+use crate::domain::lane_work::LaneWork;
+use crate::domain::message::{Message, Priority, Recipient};
+use crate::domain::quote::{LEGEND, Mark, quote_up_to};
+use crate::domain::rules::gate::{Gate, GateReport};
+use crate::domain::rules::proxy_hosts;
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::session::Session;
+use crate::domain::task::{Task, TaskState};
+use crate::domain::{LaneName, Role, SessionId, TaskId, age, plural, secrets};
+use crate::env::Timestamp;
+use crate::store::tasks::{self, ListScope};
+use crate::store::{ReadTx, checkpoints, handoffs, lanes, messages, sessions};
+use crate::wire::ReviewCommentView;
 
 /// Maximum number of tasks, paths, checks or handoffs in a list.
 const MAX_LISTED: usize = 8;

@@ -2,15 +2,13 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        core::session_process::{self, RunProcesses},
-        queue::claimants,
-    },
-    domain::{LaneName, TaskId, age, session::SessionStatus, task::Task},
-    env::Timestamp,
-    store::{ReadTx, sessions},
-};
+use crate::actions::core::session_process::{self, RunProcesses};
+use crate::actions::queue::claimants;
+use crate::domain::session::SessionStatus;
+use crate::domain::task::Task;
+use crate::domain::{LaneName, TaskId, age};
+use crate::env::Timestamp;
+use crate::store::{ReadTx, sessions};
 
 /// A session that is over and still has a claim.
 #[derive(Debug, Clone)]

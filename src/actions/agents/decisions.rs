@@ -5,19 +5,15 @@ use std::fmt::Write;
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::{
-    actions::{App, core::lookup},
-    domain::{
-        EventKind, TaskId,
-        message::Message,
-        quote::{Mark, quote_up_to},
-        review::Verdict,
-        secrets,
-        task::{Task, TaskStatus},
-    },
-    env::Timestamp,
-    store::{ReadTx, events, reviews},
-};
+use crate::actions::App;
+use crate::actions::core::lookup;
+use crate::domain::message::Message;
+use crate::domain::quote::{Mark, quote_up_to};
+use crate::domain::review::Verdict;
+use crate::domain::task::{Task, TaskStatus};
+use crate::domain::{EventKind, TaskId, secrets};
+use crate::env::Timestamp;
+use crate::store::{ReadTx, events, reviews};
 
 /// The verdicts that ask for changes and the reason of the newest landing that sent the task back, since it was submitted last.
 /// Reviewers' notes and the reason are shortened to `max_chars` each. Empty for a task that is submitted or closed. What the

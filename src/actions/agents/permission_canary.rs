@@ -1,22 +1,23 @@
 //! Canaries: short test turns that show whether a structured agent asks before it runs a tool. A turn costs as much as any other
 //! turn of the agent's model.
 
-use std::{collections::BTreeMap, ffi::OsString, fs, path::PathBuf, time::Duration};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
-use crate::{
-    acp::AgentInfo,
-    adapters::{
-        clean_env,
-        plumbing::{Canary, CanaryReport},
-    },
-    config::{AcpProfile, AgentProof, AgentSetup, Settings, built_in_profiles},
-    domain::Refusal,
-    env::{Env, vars},
-    os::{command::Program, files},
-    wire::AgentProofView,
-};
+use crate::acp::AgentInfo;
+use crate::adapters::clean_env;
+use crate::adapters::plumbing::{Canary, CanaryReport};
+use crate::config::{AcpProfile, AgentProof, AgentSetup, Settings, built_in_profiles};
+use crate::domain::Refusal;
+use crate::env::{Env, vars};
+use crate::os::command::Program;
+use crate::os::files;
+use crate::wire::AgentProofView;
 
 /// How long the turn of a canary may take.
 const TURN_TIMEOUT: Duration = Duration::from_secs(120);

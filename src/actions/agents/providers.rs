@@ -1,17 +1,16 @@
 //! The providers that are built in or configured, with the programs that are there.
 
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
+use std::path::Path;
 
 use anyhow::Result;
 
 use super::permission_canary;
-use crate::{
-    config::{Project, Settings, built_in_profiles, load_in_force},
-    domain::rules::command_line::{LeadingWord, leading_word},
-    env::{Env, vars},
-    os::{executable, packages},
-    wire::{ProviderProgramView, ProviderView},
-};
+use crate::config::{Project, Settings, built_in_profiles, load_in_force};
+use crate::domain::rules::command_line::{LeadingWord, leading_word};
+use crate::env::{Env, vars};
+use crate::os::{executable, packages};
+use crate::wire::{ProviderProgramView, ProviderView};
 
 /// Lists the built-in providers and, in a project, those that its configuration adds. Runs no program.
 ///

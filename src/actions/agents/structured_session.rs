@@ -1,53 +1,40 @@
 //! The store's side of a structured session's supervisor. Its reports are handled by the same use cases as a provider's hooks,
 //! with the protocol as their source.
 
-use std::{collections::BTreeMap, os::fd::AsFd, os::fd::BorrowedFd, path::PathBuf, rc::Rc};
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::rc::Rc;
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 
-use super::{
-    approval::{self, ApprovalWait, AwaitedAnswer, Waits},
-    guard::{self, EntryPoint, ToolCall},
-    hook::{self, HookCaller, HookEvent, HookOutcome, Reply, StartKind},
-    runtime,
+use super::approval::{self, ApprovalWait, AwaitedAnswer, Waits};
+use super::guard::{self, EntryPoint, ToolCall};
+use super::hook::{self, HookCaller, HookEvent, HookOutcome, Reply, StartKind};
+use super::runtime;
+use crate::acp::{
+    AgentInfo, CANCELLED, GuardMode, Permission, PermissionChoice, PermissionRequest, Report, ToolCall as AgentCall,
 };
-use crate::{
-    acp::{
-        AgentInfo, CANCELLED, GuardMode, Permission, PermissionChoice, PermissionRequest, Report, ToolCall as AgentCall,
-    },
-    actions::{
-        App,
-        core::{approval_state, errors, lookup},
-        mail,
-        sessions::{
-            prompt::{self, DeliveryBatch},
-            report::telemetry,
-        },
-    },
-    adapters::{
-        StartConfig,
-        plumbing::{Judgement, NoProject, SinkReply, StructuredSink},
-    },
-    config::{self, Project, load_in_force},
-    domain::{
-        Actor, Event, EventKind, LaneName, Role, RunId, SessionId,
-        approval::ApprovalStatus,
-        id::Label,
-        message::{Channel, FAILED_TURN, Message, MessageStatus, Recipient},
-        secrets,
-        session::Session,
-        text_limits::MAX_BODY_BYTES,
-        usage::{ToolUse, Turn, Usage},
-    },
-    env::{Env, vars},
-    os::notify::ChangeWaiter,
-    store::{
-        WriteTx, approvals, messages,
-        session_reports::{self, ProtocolState},
-    },
-    wire::MessageView,
-};
+use crate::actions::core::{approval_state, errors, lookup};
+use crate::actions::sessions::prompt::{self, DeliveryBatch};
+use crate::actions::sessions::report::telemetry;
+use crate::actions::{App, mail};
+use crate::adapters::StartConfig;
+use crate::adapters::plumbing::{Judgement, NoProject, SinkReply, StructuredSink};
+use crate::config::{self, Project, load_in_force};
+use crate::domain::approval::ApprovalStatus;
+use crate::domain::id::Label;
+use crate::domain::message::{Channel, FAILED_TURN, Message, MessageStatus, Recipient};
+use crate::domain::session::Session;
+use crate::domain::text_limits::MAX_BODY_BYTES;
+use crate::domain::usage::{ToolUse, Turn, Usage};
+use crate::domain::{Actor, Event, EventKind, LaneName, Role, RunId, SessionId, secrets};
+use crate::env::{Env, vars};
+use crate::os::notify::ChangeWaiter;
+use crate::store::session_reports::{self, ProtocolState};
+use crate::store::{WriteTx, approvals, messages};
+use crate::wire::MessageView;
 
 /// The longest description of a call in the reason why its session is not guarded, in characters.
 const MAX_CALL_CHARS: usize = 160;

@@ -1,20 +1,18 @@
 //! Token usage and cost, summed; by day also the tasks.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use crate::actions::{App, core::lookup};
-use crate::{
-    domain::{
-        SessionId,
-        rules::task_times::{self, TaskNumbers},
-        usage::UsageBy,
-    },
-    env::Timestamp,
-    store::{event_facts, usage},
-    wire::{UsageRowView, UsageView},
-};
+use crate::actions::App;
+use crate::actions::core::lookup;
+use crate::domain::SessionId;
+use crate::domain::rules::task_times::{self, TaskNumbers};
+use crate::domain::usage::UsageBy;
+use crate::env::Timestamp;
+use crate::store::{event_facts, usage};
+use crate::wire::{UsageRowView, UsageView};
 
 /// A day in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;

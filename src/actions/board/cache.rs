@@ -1,21 +1,22 @@
 //! The board, updated by what has changed since the last time.
 
-use std::{collections::BTreeSet, os::fd::BorrowedFd, rc::Rc};
+use std::collections::BTreeSet;
+use std::os::fd::BorrowedFd;
+use std::rc::Rc;
 
 use anyhow::Result;
 
-use super::{
-    changed_subjects::News,
-    facts::Facts,
-    silent_hosts, view,
-    watched_processes::{WatchedProcess, Watches},
-};
-use crate::{
-    actions::{App, land::shared_base::BaseAnswers, queue::lane::setup, sessions::liveness::silence},
-    config::Settings,
-    env::Timestamp,
-    wire::BoardView,
-};
+use super::changed_subjects::News;
+use super::facts::Facts;
+use super::watched_processes::{WatchedProcess, Watches};
+use super::{silent_hosts, view};
+use crate::actions::App;
+use crate::actions::land::shared_base::BaseAnswers;
+use crate::actions::queue::lane::setup;
+use crate::actions::sessions::liveness::silence;
+use crate::config::Settings;
+use crate::env::Timestamp;
+use crate::wire::BoardView;
 
 /// The facts behind the last board. The next board reads only what has changed since, so its cost does not grow with the history
 /// of the store.

@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use crate::{
-    domain::{EventKind, SessionId, TaskId},
-    store::{ReadTx, events},
-};
+use crate::domain::{EventKind, SessionId, TaskId};
+use crate::store::{ReadTx, events};
 
 /// After more events than this, everything is read again.
 const MAX_EVENTS: i64 = 2_000;

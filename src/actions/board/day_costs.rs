@@ -2,15 +2,12 @@
 
 use anyhow::Result;
 
-use crate::{
-    domain::{SessionId, budget::DAY},
-    env::Timestamp,
-    store::{
-        ReadTx,
-        usage::{self, KnownCost},
-    },
-    wire::CostView,
-};
+use crate::domain::SessionId;
+use crate::domain::budget::DAY;
+use crate::env::Timestamp;
+use crate::store::ReadTx;
+use crate::store::usage::{self, KnownCost};
+use crate::wire::CostView;
 
 /// The costs of the day, by session and lane.
 #[derive(Debug, Clone, Default)]

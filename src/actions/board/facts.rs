@@ -1,71 +1,52 @@
 //! The facts behind the board, read in one transaction: rows that are small in number each time, the others when an event or
 //! the row of their session says that they have changed.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{
-    changed_subjects::News,
-    day_costs::DayCosts,
-    reviewed_executables,
-    sent_back::{self, SentBack},
-    sessions, shown_dialogs,
-    task_counts::KeptCounts,
-    watched_processes::Watches,
-};
-use crate::{
-    actions::{
-        App,
-        core::{approval_state, awaited_answer, session_process::RunProcesses},
-        jobs::output::{JobReader, last_line},
-        land::{
-            self, LandPause, at_work,
-            shared_base::{self, BaseAnswers, SharedBase},
-        },
-        queue::gates,
-        sessions::{
-            budget,
-            liveness::silence,
-            report::{shown_idle, turn_end},
-        },
-    },
-    domain::{
-        EventKind, LaneName, PersonName, SessionId, TaskId,
-        approval::{Approval, Offers},
-        blocker::Blocker,
-        budget::Budget,
-        checkpoint::CheckpointState,
-        handoff::Handoff,
-        job::Job,
-        landing::Landing,
-        lane::{Lane, LaneStatus, SetupState},
-        message::{HUMAN_SOURCES, Message, Recipient},
-        overlap::LaneOverlap,
-        pull_request::LanePullRequest,
-        sandbox::SandboxClass,
-        session_facts::{HeldTask, SessionOverview},
-        task::TaskStatus,
-    },
-    env::Timestamp,
-    os::host,
-    store::{
-        ReadTx,
-        event_facts::{self, RefusedHostRow},
-        events::{self, LoggedEvent},
-        handoffs,
-        hosts::{self, Host},
-        jobs, landings, lanes, messages,
-        overlaps::{self, LaneDiffstat},
-        overview::{self, ExpiredMessage, FailedJob, RefusedTask, WrittenCheckpoint},
-        pull_requests, session_reports, tasks,
-    },
-    wire::{LandAtWorkView, LaneSetupView},
-};
+use super::changed_subjects::News;
+use super::day_costs::DayCosts;
+use super::sent_back::{self, SentBack};
+use super::task_counts::KeptCounts;
+use super::watched_processes::Watches;
+use super::{reviewed_executables, sessions, shown_dialogs};
+use crate::actions::App;
+use crate::actions::core::session_process::RunProcesses;
+use crate::actions::core::{approval_state, awaited_answer};
+use crate::actions::jobs::output::{JobReader, last_line};
+use crate::actions::land::shared_base::{self, BaseAnswers, SharedBase};
+use crate::actions::land::{self, LandPause, at_work};
+use crate::actions::queue::gates;
+use crate::actions::sessions::budget;
+use crate::actions::sessions::liveness::silence;
+use crate::actions::sessions::report::{shown_idle, turn_end};
+use crate::domain::approval::{Approval, Offers};
+use crate::domain::blocker::Blocker;
+use crate::domain::budget::Budget;
+use crate::domain::checkpoint::CheckpointState;
+use crate::domain::handoff::Handoff;
+use crate::domain::job::Job;
+use crate::domain::landing::Landing;
+use crate::domain::lane::{Lane, LaneStatus, SetupState};
+use crate::domain::message::{HUMAN_SOURCES, Message, Recipient};
+use crate::domain::overlap::LaneOverlap;
+use crate::domain::pull_request::LanePullRequest;
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::session_facts::{HeldTask, SessionOverview};
+use crate::domain::task::TaskStatus;
+use crate::domain::{EventKind, LaneName, PersonName, SessionId, TaskId};
+use crate::env::Timestamp;
+use crate::os::host;
+use crate::store::event_facts::{self, RefusedHostRow};
+use crate::store::events::{self, LoggedEvent};
+use crate::store::hosts::{self, Host};
+use crate::store::overlaps::{self, LaneDiffstat};
+use crate::store::overview::{self, ExpiredMessage, FailedJob, RefusedTask, WrittenCheckpoint};
+use crate::store::{ReadTx, handoffs, jobs, landings, lanes, messages, pull_requests, session_reports, tasks};
+use crate::wire::{LandAtWorkView, LaneSetupView};
 
 /// How long after its start an agent should have called its first hook.
 pub(super) const FIRST_HOOK_TIMEOUT: Duration = Duration::from_secs(60);

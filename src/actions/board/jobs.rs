@@ -1,17 +1,14 @@
 //! Background jobs: those that run, and those that failed lately.
 
-use super::{
-    facts::{Facts, ShownFailure},
-    need::Need,
-};
-use crate::{
-    actions::{
-        App,
-        jobs::output::{JobReader, last_line},
-    },
-    domain::{SessionId, job::Job, need::NeedKind, secrets::mask},
-    wire::{BoardJobView, BoardJobsView, short_job_id},
-};
+use super::facts::{Facts, ShownFailure};
+use super::need::Need;
+use crate::actions::App;
+use crate::actions::jobs::output::{JobReader, last_line};
+use crate::domain::SessionId;
+use crate::domain::job::Job;
+use crate::domain::need::NeedKind;
+use crate::domain::secrets::mask;
+use crate::wire::{BoardJobView, BoardJobsView, short_job_id};
 
 const MAX_ACTIVE: usize = 20;
 const MAX_COMMAND_CHARS: usize = 60;

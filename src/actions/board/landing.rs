@@ -1,10 +1,12 @@
 //! Landings that need a person: a pause, bases that fail a check or a preparation alone, and work that was sent back.
 
-use super::{facts::Facts, need::Need, sent_back::SentBack};
-use crate::{
-    actions::land::LandPause,
-    domain::{commit_id, landing::Landing, need::NeedKind},
-};
+use super::facts::Facts;
+use super::need::Need;
+use super::sent_back::SentBack;
+use crate::actions::land::LandPause;
+use crate::domain::commit_id;
+use crate::domain::landing::Landing;
+use crate::domain::need::NeedKind;
 
 /// Items for a pause of landing, for each base in which nothing lands, and for each landing that sent work back.
 pub(super) fn items(facts: &Facts) -> Vec<Need> {

@@ -2,27 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::{facts::Facts, need::Need};
-use crate::{
-    actions::{
-        App,
-        land::{
-            overlap,
-            shared_base::{Diverged, MissingLanding},
-        },
-    },
-    domain::{
-        LaneName,
-        lane::Lane,
-        need::NeedKind,
-        overlap::{LaneOverlap, OverlapLevel},
-        plural,
-        session_facts::NextCommand,
-        task::TaskStatus,
-    },
-    os::git::LaneClone,
-    store::overlaps::LaneDiffstat,
-};
+use super::facts::Facts;
+use super::need::Need;
+use crate::actions::App;
+use crate::actions::land::overlap;
+use crate::actions::land::shared_base::{Diverged, MissingLanding};
+use crate::domain::lane::Lane;
+use crate::domain::need::NeedKind;
+use crate::domain::overlap::{LaneOverlap, OverlapLevel};
+use crate::domain::session_facts::NextCommand;
+use crate::domain::task::TaskStatus;
+use crate::domain::{LaneName, plural};
+use crate::os::git::LaneClone;
+use crate::store::overlaps::LaneDiffstat;
 
 /// One item for each pair of lanes, or lane and base, whose merge conflicts. Work that was sent back has an item of its own.
 pub(super) fn conflicting_lanes(app: &App, facts: &Facts) -> Vec<Need> {

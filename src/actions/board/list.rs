@@ -3,16 +3,12 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        queue::task::ready::{ReadyFor, ready_summaries},
-    },
-    domain::task::TaskSummary,
-    wire::{
-        BoardJobView, BoardLaneView, BoardOverlapView, BoardView, HeldTaskView, LandAtWorkView, NeedView,
-        SessionOverviewView, status_words,
-    },
+use crate::actions::App;
+use crate::actions::queue::task::ready::{ReadyFor, ready_summaries};
+use crate::domain::task::TaskSummary;
+use crate::wire::{
+    BoardJobView, BoardLaneView, BoardOverlapView, BoardView, HeldTaskView, LandAtWorkView, NeedView,
+    SessionOverviewView, status_words,
 };
 
 /// So many ready tasks are rows.

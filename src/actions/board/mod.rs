@@ -28,7 +28,8 @@ mod watched_processes;
 
 use anyhow::Result;
 
-use crate::{actions::App, wire::BoardView};
+use crate::actions::App;
+use crate::wire::BoardView;
 
 pub use cache::BoardCache;
 pub use watched_processes::WatchedProcess;

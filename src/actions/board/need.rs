@@ -1,15 +1,11 @@
 //! An item that needs a person.
 
-use crate::{
-    domain::{
-        LaneName, TaskId,
-        need::NeedKind,
-        other_host::OtherHost,
-        session_facts::{NextCommand, SessionOverview},
-    },
-    env::Timestamp,
-    wire::{CommandView, NeedView},
-};
+use crate::domain::need::NeedKind;
+use crate::domain::other_host::OtherHost;
+use crate::domain::session_facts::{NextCommand, SessionOverview};
+use crate::domain::{LaneName, TaskId};
+use crate::env::Timestamp;
+use crate::wire::{CommandView, NeedView};
 
 /// An item for a person, before it is sorted into the list.
 #[derive(Debug)]

@@ -2,26 +2,20 @@
 
 use serde_json::Value;
 
-use super::{facts::Facts, need::Need};
-use crate::{
-    actions::{
-        App,
-        sessions::{control::dialog::RecordedDialogs, prompt::listener},
-    },
-    domain::{
-        SessionId,
-        approval::{Approval, Offers},
-        need::NeedKind,
-        question::QuestionId,
-        rules::{
-            open_question::{AnswerWay, answer_way},
-            screen_dialog,
-        },
-        session::HOOK_SOURCE,
-        session_facts::SessionOverview,
-    },
-    wire::tool_input,
-};
+use super::facts::Facts;
+use super::need::Need;
+use crate::actions::App;
+use crate::actions::sessions::control::dialog::RecordedDialogs;
+use crate::actions::sessions::prompt::listener;
+use crate::domain::SessionId;
+use crate::domain::approval::{Approval, Offers};
+use crate::domain::need::NeedKind;
+use crate::domain::question::QuestionId;
+use crate::domain::rules::open_question::{AnswerWay, answer_way};
+use crate::domain::rules::screen_dialog;
+use crate::domain::session::HOOK_SOURCE;
+use crate::domain::session_facts::SessionOverview;
+use crate::wire::tool_input;
 
 /// Items for the pending approvals. Those of dead sessions are left out, because their provider no longer waits.
 pub(super) fn pending_approvals(facts: &Facts) -> Vec<Need> {

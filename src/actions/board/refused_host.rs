@@ -2,18 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    facts::{Facts, may_work},
-    need::Need,
-};
-use crate::{
-    actions::App,
-    domain::{
-        need::NeedKind,
-        rules::proxy_hosts::{self, HostPort},
-    },
-    store::event_facts::RefusedHostRow,
-};
+use super::facts::{Facts, may_work};
+use super::need::Need;
+use crate::actions::App;
+use crate::domain::need::NeedKind;
+use crate::domain::rules::proxy_hosts::{self, HostPort};
+use crate::store::event_facts::RefusedHostRow;
 
 /// The maximum number of hosts in the configuration line that would open a host. A longer list is shortened.
 const MAX_LINE_HOSTS: usize = 8;

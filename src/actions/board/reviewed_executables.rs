@@ -2,16 +2,13 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::queue::gates,
-    domain::{
-        LaneName,
-        actor::is_same_claimant,
-        review::{Review, Verdict},
-        session_facts::HeldTask,
-    },
-    store::{ReadTx, overlaps::LaneDiffstat, reviews},
-};
+use crate::actions::queue::gates;
+use crate::domain::LaneName;
+use crate::domain::actor::is_same_claimant;
+use crate::domain::review::{Review, Verdict};
+use crate::domain::session_facts::HeldTask;
+use crate::store::overlaps::LaneDiffstat;
+use crate::store::{ReadTx, reviews};
 
 /// Lanes that changed files which programs of a person run or read later, and whose newest commit was approved by a reviewer
 /// who never claimed the work.

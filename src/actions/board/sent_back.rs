@@ -4,16 +4,12 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use crate::{
-    domain::{
-        TaskId,
-        landing::{Landing, LandingState},
-        lane::{Lane, LaneStatus},
-        session_facts::HeldTask,
-        task::TaskStatus,
-    },
-    store::{ReadTx, landings, tasks},
-};
+use crate::domain::TaskId;
+use crate::domain::landing::{Landing, LandingState};
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::domain::session_facts::HeldTask;
+use crate::domain::task::TaskStatus;
+use crate::store::{ReadTx, landings, tasks};
 
 const MAX_LANDINGS: i64 = 200;
 

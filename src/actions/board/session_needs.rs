@@ -1,22 +1,17 @@
 //! Sessions that need a person: dead, stale or without a supervisor, without `fairway`, without a guard, or with undelivered
 //! messages.
 
-use super::{
-    facts::{FIRST_HOOK_TIMEOUT, Facts, is_in_trouble, may_work},
-    need::Need,
-};
-use crate::{
-    actions::{App, core::session_process},
-    config::trust::{self, GuardTrust},
-    domain::{
-        EventKind,
-        message::{Message, Recipient},
-        need::NeedKind,
-        rules::death::{self, Claimant},
-        session_facts::{HeldTask, SessionOverview},
-        task::TaskStatus,
-    },
-};
+use super::facts::{FIRST_HOOK_TIMEOUT, Facts, is_in_trouble, may_work};
+use super::need::Need;
+use crate::actions::App;
+use crate::actions::core::session_process;
+use crate::config::trust::{self, GuardTrust};
+use crate::domain::EventKind;
+use crate::domain::message::{Message, Recipient};
+use crate::domain::need::NeedKind;
+use crate::domain::rules::death::{self, Claimant};
+use crate::domain::session_facts::{HeldTask, SessionOverview};
+use crate::domain::task::TaskStatus;
 
 /// One item for each dead or stale session with claims that was not stopped on purpose, for each session without its
 /// supervisor, and for each other claim with an expired lease.

@@ -4,17 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
-use super::{changed_subjects::News, watched_processes::Watches};
-use crate::{
-    actions::core::session_overview::{self, SessionScope},
-    domain::{
-        SessionId,
-        session::Session,
-        session_facts::{HeldTask, SessionOverview},
-    },
-    env::Timestamp,
-    store::{ReadTx, overview, sessions},
-};
+use super::changed_subjects::News;
+use super::watched_processes::Watches;
+use crate::actions::core::session_overview::{self, SessionScope};
+use crate::domain::SessionId;
+use crate::domain::session::Session;
+use crate::domain::session_facts::{HeldTask, SessionOverview};
+use crate::env::Timestamp;
+use crate::store::{ReadTx, overview, sessions};
 
 /// Brings the sessions up to date: those that are not final, and final ones with a claim, oldest first. Returns the ids
 /// of those that may have changed.

@@ -1,19 +1,14 @@
 //! The dialogs on agents' screens in which pending approvals can be answered.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
+use std::time::Duration;
 
-use crate::{
-    actions::{
-        App,
-        sessions::control::dialog::{self, RecordedDialogs},
-    },
-    domain::{
-        approval::{Approval, Offers},
-        session_facts::SessionOverview,
-    },
-    env::Timestamp,
-    wire::tool_input,
-};
+use crate::actions::App;
+use crate::actions::sessions::control::dialog::{self, RecordedDialogs};
+use crate::domain::approval::{Approval, Offers};
+use crate::domain::session_facts::SessionOverview;
+use crate::env::Timestamp;
+use crate::wire::tool_input;
 
 /// How long after a request a dialog may be drawn.
 const DRAWN_WITHIN: Duration = Duration::from_secs(30);

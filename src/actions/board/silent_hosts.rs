@@ -1,19 +1,22 @@
 //! Hosts that are silent as a whole: finding them, the board's items about them, and the sessions that may be marked as stale
 //! together in spite of the limit on marking many at once.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{facts::Facts, need::Need};
-use crate::{
-    actions::App,
-    config::StaleAfter,
-    domain::{age, need::NeedKind, other_host::OtherHost, plural, session_facts::SessionOverview},
-    env::{Clock, Timestamp},
-    os::host,
-    store::hosts::{self, Host},
-};
+use super::facts::Facts;
+use super::need::Need;
+use crate::actions::App;
+use crate::config::StaleAfter;
+use crate::domain::need::NeedKind;
+use crate::domain::other_host::OtherHost;
+use crate::domain::session_facts::SessionOverview;
+use crate::domain::{age, plural};
+use crate::env::{Clock, Timestamp};
+use crate::os::host;
+use crate::store::hosts::{self, Host};
 
 /// Hosts that have not been heard of for `sessions.stale_after`.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -1,18 +1,14 @@
 //! The numbers of tasks, kept up to date by the tasks that changed.
 
-use std::collections::{BTreeMap, btree_map::Entry};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use anyhow::Result;
 
 use super::changed_subjects::News;
-use crate::{
-    domain::TaskId,
-    store::{
-        ReadTx,
-        overview::{self, TaskCounts, TaskState},
-        tasks,
-    },
-};
+use crate::domain::TaskId;
+use crate::store::overview::{self, TaskCounts, TaskState};
+use crate::store::{ReadTx, tasks};
 
 /// The counts, and the share of each task in them once a task has changed.
 #[derive(Debug, Clone, Default)]

@@ -1,19 +1,15 @@
 //! Tasks that need a person: submitted, blocked, sent back and unclaimed, or handed over to no live session.
 
-use super::{
-    facts::{Facts, may_work},
-    need::Need,
-};
-use crate::domain::{
-    TaskId,
-    blocker::Blocker,
-    handoff::Handoff,
-    need::NeedKind,
-    pull_request::{LanePullRequest, PullState},
-    review::Verdict,
-    session_facts::HeldTask,
-    task::TaskStatus,
-};
+use super::facts::{Facts, may_work};
+use super::need::Need;
+use crate::domain::TaskId;
+use crate::domain::blocker::Blocker;
+use crate::domain::handoff::Handoff;
+use crate::domain::need::NeedKind;
+use crate::domain::pull_request::{LanePullRequest, PullState};
+use crate::domain::review::Verdict;
+use crate::domain::session_facts::HeldTask;
+use crate::domain::task::TaskStatus;
 
 /// One item for each submitted task, about its first unmet gate, or about the review that it waits for.
 pub(super) fn submitted_tasks(facts: &Facts) -> Vec<Need> {

@@ -1,22 +1,16 @@
 //! Sessions that ended their turn with a task that is not submitted, and those that all wait for a time.
 
-use super::{
-    facts::{Facts, may_work},
-    need::Need,
-};
-use crate::{
-    actions::App,
-    domain::{
-        blocker::Blocker,
-        budget::{Budget, BudgetKind, BudgetState},
-        ended_turn::{EndedTurn, TurnEnd},
-        need::NeedKind,
-        plural,
-        session_facts::SessionOverview,
-        task::TaskStatus,
-    },
-    env::Timestamp,
-};
+use super::facts::{Facts, may_work};
+use super::need::Need;
+use crate::actions::App;
+use crate::domain::blocker::Blocker;
+use crate::domain::budget::{Budget, BudgetKind, BudgetState};
+use crate::domain::ended_turn::{EndedTurn, TurnEnd};
+use crate::domain::need::NeedKind;
+use crate::domain::plural;
+use crate::domain::session_facts::SessionOverview;
+use crate::domain::task::TaskStatus;
+use crate::env::Timestamp;
 
 /// One item for each session whose last message asks, at once, and for each one that has stopped for `agents.unfinished_after`.
 pub(super) fn items(app: &App, facts: &Facts) -> Vec<Need> {

@@ -1,16 +1,12 @@
 //! Decisions about an agent's work that it has not read.
 
-use super::{
-    facts::{DELIVERY_TIME, Facts, may_work},
-    need::Need,
-};
-use crate::domain::{
-    message::{Message, Recipient},
-    need::NeedKind,
-    rules::waiting,
-    secrets,
-    session_facts::{NextCommand, SessionOverview},
-};
+use super::facts::{DELIVERY_TIME, Facts, may_work};
+use super::need::Need;
+use crate::domain::message::{Message, Recipient};
+use crate::domain::need::NeedKind;
+use crate::domain::rules::waiting;
+use crate::domain::secrets;
+use crate::domain::session_facts::{NextCommand, SessionOverview};
 
 /// One item for each session that works and has not read a decision for longer than [`DELIVERY_TIME`].
 pub(super) fn items(facts: &Facts) -> Vec<Need> {

@@ -1,21 +1,17 @@
 //! The board as a document, from its facts.
 
+use super::facts::Facts;
 use super::{
-    facts::Facts, jobs, landing, lane_needs, need, questions, refused_host, session_needs, silent_hosts, task_needs,
-    unfinished, unread_decisions,
+    jobs, landing, lane_needs, need, questions, refused_host, session_needs, silent_hosts, task_needs, unfinished,
+    unread_decisions,
 };
-use crate::{
-    actions::App,
-    domain::{
-        lane::{Lane, LaneStatus},
-        overlap::LaneOverlap,
-        session_facts::{HeldTask, SessionOverview},
-        task::TaskStatus,
-    },
-    wire::{
-        BoardCountsView, BoardDiffstatView, BoardLaneView, BoardOverlapView, BoardView, HeldTaskView,
-        SessionOverviewView,
-    },
+use crate::actions::App;
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::domain::overlap::LaneOverlap;
+use crate::domain::session_facts::{HeldTask, SessionOverview};
+use crate::domain::task::TaskStatus;
+use crate::wire::{
+    BoardCountsView, BoardDiffstatView, BoardLaneView, BoardOverlapView, BoardView, HeldTaskView, SessionOverviewView,
 };
 
 /// The version of the document's format.

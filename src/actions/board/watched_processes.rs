@@ -1,21 +1,15 @@
 //! The processes whose end changes the board without an event.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::Arc,
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::{
-    actions::core::session_process::{self, RunProcesses},
-    domain::{
-        SessionId,
-        session::Session,
-        session_facts::{AliveSource, SessionOverview},
-    },
-    os::{poll, process},
-};
+use crate::actions::core::session_process::{self, RunProcesses};
+use crate::domain::SessionId;
+use crate::domain::session::Session;
+use crate::domain::session_facts::{AliveSource, SessionOverview};
+use crate::os::{poll, process};
 
 /// A process id, and a descriptor that becomes readable when the process ends.
 pub type WatchedProcess = (i32, Arc<OwnedFd>);

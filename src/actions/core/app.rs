@@ -1,26 +1,24 @@
 //! The context of a use case: environment, project, settings, store and actor.
 
-use std::{
-    cell::{OnceCell, RefCell},
-    collections::BTreeSet,
-    rc::Rc,
-};
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use anyhow::Result;
 
 pub use super::idempotency::IdempotencyKey;
 
-use super::{
-    answer::Answer, errors, landed_commits::LandedCommits, lookup, open_store, progress::Progress, session_events,
-    snapshot_after_write::AfterWrite,
-};
-use crate::{
-    config::{ConfigError, Layers, Project, Settings, load_in_force},
-    domain::{Actor, SessionId},
-    env::Env,
-    os::{digest, files, host, notify::ChangeWaiter},
-    store::{ReadTx, Store, StoreError, WriteTx, integrity, tasks},
-};
+use super::answer::Answer;
+use super::landed_commits::LandedCommits;
+use super::progress::Progress;
+use super::snapshot_after_write::AfterWrite;
+use super::{errors, lookup, open_store, session_events};
+use crate::config::{ConfigError, Layers, Project, Settings, load_in_force};
+use crate::domain::{Actor, SessionId};
+use crate::env::Env;
+use crate::os::notify::ChangeWaiter;
+use crate::os::{digest, files, host};
+use crate::store::{ReadTx, Store, StoreError, WriteTx, integrity, tasks};
 
 /// The sessions for which a command has queued messages that are not delivered yet.
 pub type Mailed = Rc<RefCell<BTreeSet<SessionId>>>;

@@ -2,17 +2,11 @@
 
 use anyhow::Result;
 
-use crate::{
-    domain::{
-        Event, EventKind,
-        approval::{Approval, ApprovalStatus, Offers},
-        session::Session,
-    },
-    store::{
-        ReadTx, WriteTx, approvals,
-        events::{self, LoggedEvent},
-    },
-};
+use crate::domain::approval::{Approval, ApprovalStatus, Offers};
+use crate::domain::session::Session;
+use crate::domain::{Event, EventKind};
+use crate::store::events::{self, LoggedEvent};
+use crate::store::{ReadTx, WriteTx, approvals};
 
 /// Expires a session's pending approval requests; with `tool`, only those for that tool. Call it when the tool has run, or when
 /// the turn or the session ends: the provider does not wait for an answer any more.

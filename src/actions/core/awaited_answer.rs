@@ -1,22 +1,18 @@
 //! Who waits for the answer to an approval request: a process holds a lock as long as it does.
 
-use std::{fs, io, path::PathBuf};
+use std::path::PathBuf;
+use std::{fs, io};
 
 use anyhow::Result;
 
-use super::{
-    app::App,
-    approval_state::{self, WENT_ON},
-    other_host,
-};
-use crate::{
-    domain::{
-        approval::{Approval, ApprovalStatus},
-        session::Session,
-    },
-    os::{files, lock::SharedLock},
-    store::{ReadTx, WriteTx, approvals, sessions},
-};
+use super::app::App;
+use super::approval_state::{self, WENT_ON};
+use super::other_host;
+use crate::domain::approval::{Approval, ApprovalStatus};
+use crate::domain::session::Session;
+use crate::os::files;
+use crate::os::lock::SharedLock;
+use crate::store::{ReadTx, WriteTx, approvals, sessions};
 
 /// Marks that this process waits for the answer to an approval, until it is dropped or the process ends, however that ends.
 #[derive(Debug)]

@@ -1,19 +1,18 @@
 //! Waiting for a change of the project: of its store, or the end of a live session's process, which may leave no trace there.
 
-use std::{
-    os::fd::{AsFd as _, BorrowedFd, OwnedFd},
-    time::{Duration, Instant},
-};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{app::App, errors, session_process};
-use crate::{
-    domain::rules::staleness::ProcessObservation,
-    env::Timestamp,
-    os::{notify::ChangeWaiter, poll, poll_until::sleep, process},
-    store::sessions,
-};
+use super::app::App;
+use super::{errors, session_process};
+use crate::domain::rules::staleness::ProcessObservation;
+use crate::env::Timestamp;
+use crate::os::notify::ChangeWaiter;
+use crate::os::poll_until::sleep;
+use crate::os::{poll, process};
+use crate::store::sessions;
 
 /// The limits of the delay after a wake-up, in which further changes are collected for one round.
 const MIN_DELAY: Duration = Duration::from_millis(50);

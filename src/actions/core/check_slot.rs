@@ -3,12 +3,11 @@
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    actions::App,
-    domain::{age, secrets::mask},
-    env::{Clock, Timestamp, vars},
-    os::slots::{Slot, Slots},
-};
+use crate::actions::App;
+use crate::domain::age;
+use crate::domain::secrets::mask;
+use crate::env::{Clock, Timestamp, vars};
+use crate::os::slots::{Slot, Slots};
 
 /// What has a slot, for those that wait.
 #[derive(Debug, Serialize, Deserialize)]

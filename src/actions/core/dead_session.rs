@@ -4,13 +4,9 @@
 use anyhow::Result;
 
 use super::session_events;
-use crate::{
-    domain::{
-        SessionId,
-        session::{Session, SessionStatus},
-    },
-    store::{ReadTx, WriteTx, sessions},
-};
+use crate::domain::SessionId;
+use crate::domain::session::{Session, SessionStatus};
+use crate::store::{ReadTx, WriteTx, sessions};
 
 /// A session that is proven to have no process alive.
 #[derive(Debug, Clone, PartialEq, Eq)]

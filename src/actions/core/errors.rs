@@ -1,22 +1,22 @@
 //! Classification of errors: code, kind, message, hint and details. Those of refusals are in [`Refusal`].
 
-use std::{
-    fmt::Display,
-    path::{Path, PathBuf},
-};
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::{
-    adapters::AdapterError,
-    config::{ConfigError, project::OUTPUT_FILE},
-    domain::{Refusal, SessionId, id::InvalidValue},
-    os::{git::GitError, packages::install_command, run_streaming::StreamError},
-    render::{OutError, escape_line},
-    store::StoreError,
-    wire::{Failure, FailureKind},
-};
+use crate::adapters::AdapterError;
+use crate::config::ConfigError;
+use crate::config::project::OUTPUT_FILE;
+use crate::domain::id::InvalidValue;
+use crate::domain::{Refusal, SessionId};
+use crate::os::git::GitError;
+use crate::os::packages::install_command;
+use crate::os::run_streaming::StreamError;
+use crate::render::{OutError, escape_line};
+use crate::store::StoreError;
+use crate::wire::{Failure, FailureKind};
 
 /// An error for a state that the code excludes. It shows a bug in Fairway.
 #[derive(Debug, Error)]

@@ -5,11 +5,10 @@
 
 use anyhow::Result;
 
-use super::{answer::Answer, errors, fingerprint};
-use crate::{
-    domain::Refusal,
-    store::{ReadTx, WriteTx, idempotency_keys},
-};
+use super::answer::Answer;
+use super::{errors, fingerprint};
+use crate::domain::Refusal;
+use crate::store::{ReadTx, WriteTx, idempotency_keys};
 
 /// A `--request-id` and the fingerprint of its command.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,17 +3,14 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::App,
-    config::trust,
-    domain::{Refusal, Role, RoutingKey, RunId, SessionId, job::Job},
-    env::{Env, vars},
-    os::{
-        process::{self, ProcessKey},
-        terminal::confirm,
-    },
-    store::{jobs, sessions},
-};
+use crate::actions::App;
+use crate::config::trust;
+use crate::domain::job::Job;
+use crate::domain::{Refusal, Role, RoutingKey, RunId, SessionId};
+use crate::env::{Env, vars};
+use crate::os::process::{self, ProcessKey};
+use crate::os::terminal::confirm;
+use crate::store::{jobs, sessions};
 
 const SESSION_VARIABLES: [&str; 2] = [vars::FAIRWAY_SESSION_ID, vars::FAIRWAY_RUN_ID];
 

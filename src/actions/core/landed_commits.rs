@@ -1,9 +1,7 @@
 //! Which commits that landed on other hosts are in the bases of this host, as far as that was looked up.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 

@@ -1,24 +1,21 @@
 //! The variables of a lane's programs: ten TCP ports of the lane's own, and `[lanes] env`. A worktree keeps its ports as long as it
 //! exists; no other worktree of this user on this host has them, whatever its project.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs, io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::{errors, trust};
-use crate::{
-    actions::App,
-    config::PortRange,
-    domain::Refusal,
-    env::{Clock, vars},
-    os::{files, listening, lock::FileLock},
-};
+use crate::actions::App;
+use crate::config::PortRange;
+use crate::domain::Refusal;
+use crate::env::{Clock, vars};
+use crate::os::lock::FileLock;
+use crate::os::{files, listening};
 
 /// How long another process may have the file of ports.
 const LOCK_WAIT: Duration = Duration::from_secs(10);

@@ -4,15 +4,16 @@
 use anyhow::Result;
 
 use super::app::App;
-use crate::{
-    config::StaleAfter,
-    domain::{
-        Refusal, age, ended_by::GIVEN_UP_REASON, excerpt::excerpt, job::Job, other_host::OtherHost, session::Session,
-    },
-    env::Timestamp,
-    os::host,
-    store::{ReadTx, hosts},
-};
+use crate::config::StaleAfter;
+use crate::domain::ended_by::GIVEN_UP_REASON;
+use crate::domain::excerpt::excerpt;
+use crate::domain::job::Job;
+use crate::domain::other_host::OtherHost;
+use crate::domain::session::Session;
+use crate::domain::{Refusal, age};
+use crate::env::Timestamp;
+use crate::os::host;
+use crate::store::{ReadTx, hosts};
 
 /// When a host, or a session or job on it, last wrote to the store.
 #[derive(Debug, Clone, Copy)]

@@ -2,14 +2,10 @@
 
 use serde_json::Value;
 
-use crate::{
-    domain::{
-        EventKind, SessionId,
-        sandbox::SandboxNetwork,
-        session::{SHELL_PROVIDER, Session, SessionStatus},
-    },
-    store::{ReadTx, StoreError, events},
-};
+use crate::domain::sandbox::SandboxNetwork;
+use crate::domain::session::{SHELL_PROVIDER, Session, SessionStatus};
+use crate::domain::{EventKind, SessionId};
+use crate::store::{ReadTx, StoreError, events};
 
 /// Keys of the launch event that say which parts of the launch are not stored.
 pub const OWN_COMMAND: &str = "own_command";

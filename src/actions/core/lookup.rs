@@ -3,17 +3,13 @@
 use anyhow::Result;
 
 use super::session_process::{self, RunProcesses};
-use crate::{
-    domain::{
-        Actor, LaneName, Refusal, Role, RoutingKey, RunId, SessionId, TaskId,
-        lane::Lane,
-        rules::fencing::{self, TaskWrite},
-        session::Session,
-        task::{NotReadyReason, Task},
-    },
-    store::{ReadTx, StoreError, claims, jobs, lanes, messages, removed_tasks, sessions, tasks},
-    wire::TaskView,
-};
+use crate::domain::lane::Lane;
+use crate::domain::rules::fencing::{self, TaskWrite};
+use crate::domain::session::Session;
+use crate::domain::task::{NotReadyReason, Task};
+use crate::domain::{Actor, LaneName, Refusal, Role, RoutingKey, RunId, SessionId, TaskId};
+use crate::store::{ReadTx, StoreError, claims, jobs, lanes, messages, removed_tasks, sessions, tasks};
+use crate::wire::TaskView;
 
 pub fn task(tx: &ReadTx<'_>, id: &TaskId) -> Result<Task> {
     match tasks::find(tx, id)? {

@@ -2,15 +2,11 @@
 
 use anyhow::Result;
 
-use crate::{
-    domain::{
-        Event, EventKind, LaneName, SessionId,
-        message::{Channel, Message, MessageStatus, Recipient},
-        session::Session,
-    },
-    env::Timestamp,
-    store::{ReadTx, WriteTx, messages, overview, sessions},
-};
+use crate::domain::message::{Channel, Message, MessageStatus, Recipient};
+use crate::domain::session::Session;
+use crate::domain::{Event, EventKind, LaneName, SessionId};
+use crate::env::Timestamp;
+use crate::store::{ReadTx, WriteTx, messages, overview, sessions};
 
 /// Makes an event about a message. It leaves out the message's text, which does not belong in the event log.
 pub(in crate::actions) fn event(kind: EventKind, message: &Message) -> Event {

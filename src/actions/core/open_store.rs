@@ -2,12 +2,12 @@
 
 use super::errors;
 #[cfg(feature = "postgres")]
-use crate::{config::StoreEngine, store::StoreAddress};
-use crate::{
-    config::{Layers, Project, StoreSettings, without_password},
-    env::{Env, vars},
-    store::{Store, StoreError, snapshots},
-};
+use crate::config::StoreEngine;
+use crate::config::{Layers, Project, StoreSettings, without_password};
+use crate::env::{Env, vars};
+#[cfg(feature = "postgres")]
+use crate::store::StoreAddress;
+use crate::store::{Store, StoreError, snapshots};
 
 /// Opens the store for reading. When its file is missing, opens an empty store in memory.
 pub fn for_reading(env: &Env, project: &Project, settings: &StoreSettings) -> Result<Store, StoreError> {

@@ -4,13 +4,16 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{app::App, last_heard::LastHeard};
-use crate::{
-    domain::{Refusal, job::Job, lane::Lane, other_host::OtherHost, session::Session},
-    env::Timestamp,
-    os::host,
-    store::{ReadTx, StoreError, hosts},
-};
+use super::app::App;
+use super::last_heard::LastHeard;
+use crate::domain::Refusal;
+use crate::domain::job::Job;
+use crate::domain::lane::Lane;
+use crate::domain::other_host::OtherHost;
+use crate::domain::session::Session;
+use crate::env::Timestamp;
+use crate::os::host;
+use crate::store::{ReadTx, StoreError, hosts};
 
 /// Whether a lane's worktree is on another host. `false` when the lane has no worktree or no recorded host. With a store in a
 /// file it is also `false` when the worktree exists here, or when the recorded host is another container of this machine; with a

@@ -1,6 +1,7 @@
 //! What a use case tells while it runs. The command line shows it; others are not told.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
+use std::sync::Arc;
 
 /// A text for the person who waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,20 +1,15 @@
 //! Whether a sandbox can be made on this machine, and what to do where it cannot.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::ffi::OsString;
+use std::path::PathBuf;
 
-use crate::{
-    actions::App,
-    domain::{
-        Refusal,
-        sandbox::{SandboxClass, SandboxNetwork},
-    },
-    env::vars,
-    os::{
-        bubblewrap::{Blocker, Bubblewrap, Unavailable},
-        executable,
-        packages::install_command,
-    },
-};
+use crate::actions::App;
+use crate::domain::Refusal;
+use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
+use crate::env::vars;
+use crate::os::bubblewrap::{Blocker, Bubblewrap, Unavailable};
+use crate::os::executable;
+use crate::os::packages::install_command;
 
 /// Lets bubblewrap make user namespaces under AppArmor.
 const APPARMOR_PROFILE: &str = "sudo tee /etc/apparmor.d/bwrap >/dev/null <<'EOF'\n\

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{app::App, errors};
-use crate::{
-    os::{notify::ChangeWaiter, poll_until::sleep},
-    store::StoreError,
-};
+use super::app::App;
+use super::errors;
+use crate::os::notify::ChangeWaiter;
+use crate::os::poll_until::sleep;
+use crate::store::StoreError;
 
 /// The first pause between attempts. Each further pause is twice as long, up to a limit.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);

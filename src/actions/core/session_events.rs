@@ -3,15 +3,11 @@
 use anyhow::Result;
 
 use super::{approval_state, errors, lookup, message_state};
-use crate::{
-    domain::{
-        Event, EventKind, RunId,
-        event::EventValue,
-        rules::session_machine::{self, Report, SessionEffect, SessionEvent},
-        session::{Activity, Session, SessionStatus},
-    },
-    store::{WriteTx, sessions, tasks},
-};
+use crate::domain::event::EventValue;
+use crate::domain::rules::session_machine::{self, Report, SessionEffect, SessionEvent};
+use crate::domain::session::{Activity, Session, SessionStatus};
+use crate::domain::{Event, EventKind, RunId};
+use crate::store::{WriteTx, sessions, tasks};
 
 /// Applies an event to a session. `session` is the row as it was read; when it was written since, in this transaction, the event
 /// applies to the row as it is now. Returns the session as it is afterwards.

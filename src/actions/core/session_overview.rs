@@ -5,19 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 
 use super::{launch_event, session_process};
-use crate::{
-    domain::{
-        SessionId, TaskId,
-        session::Session,
-        session_facts::{Doing, HeldTask, Seen, SessionOverview},
-    },
-    env::Timestamp,
-    store::{
-        ReadTx, StoreError,
-        overview::{self, WrittenCheckpoint},
-        session_reports, sessions,
-    },
-};
+use crate::domain::session::Session;
+use crate::domain::session_facts::{Doing, HeldTask, Seen, SessionOverview};
+use crate::domain::{SessionId, TaskId};
+use crate::env::Timestamp;
+use crate::store::overview::{self, WrittenCheckpoint};
+use crate::store::{ReadTx, StoreError, session_reports, sessions};
 
 /// The number of sessions above which everything is read in one statement.
 const MAX_SINGLE_READS: usize = 2;

@@ -1,25 +1,17 @@
 //! A session's process as `/proc` shows it, without asking its backend.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
+use std::path::Path;
 
-use crate::{
-    adapters::plumbing::SessionDir,
-    domain::{
-        RunId,
-        rules::{
-            death,
-            staleness::{BackendObservation, ProcessObservation},
-        },
-        session::Session,
-        session_facts::Aliveness,
-    },
-    env::vars,
-    os::{
-        host,
-        process::{self, ProcessKey, ProcessStatus},
-        process_tree,
-    },
-};
+use crate::adapters::plumbing::SessionDir;
+use crate::domain::RunId;
+use crate::domain::rules::death;
+use crate::domain::rules::staleness::{BackendObservation, ProcessObservation};
+use crate::domain::session::Session;
+use crate::domain::session_facts::Aliveness;
+use crate::env::vars;
+use crate::os::process::{self, ProcessKey, ProcessStatus};
+use crate::os::{host, process_tree};
 
 /// Whether the process ids of a session are valid on this host and in this pid namespace.
 pub fn is_local(session: &Session) -> bool {

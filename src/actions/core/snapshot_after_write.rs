@@ -1,19 +1,13 @@
 //! Makes a snapshot of the store at the end of a command that wrote, when one is due. A failure does not fail the command, whose
 //! change is committed.
 
-use std::{
-    cell::{Cell, OnceCell},
-    rc::Rc,
-};
+use std::cell::{Cell, OnceCell};
+use std::rc::Rc;
 
-use crate::{
-    config::Project,
-    env::Timestamp,
-    store::{
-        Store,
-        snapshots::{self, When},
-    },
-};
+use crate::config::Project;
+use crate::env::Timestamp;
+use crate::store::Store;
+use crate::store::snapshots::{self, When};
 
 /// Makes a snapshot of the store, if one is due, when it is dropped at the end of a command.
 #[derive(Debug)]

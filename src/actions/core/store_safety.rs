@@ -1,22 +1,17 @@
 //! Protection of the store from commands that change or remove every file of a tree: snapshots outside of the tree, made after
 //! writes, and a shield from `git clean`, which `session reconcile`, `session launch` and `serve` set up.
 
-use std::{
-    fmt::Write as _,
-    fs::{self, OpenOptions},
-    io::{self, Write as _},
-    path::{Component, Path, PathBuf},
-};
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Component, Path, PathBuf};
 
-use crate::{
-    actions::App,
-    config::{Project, project::GitDir},
-    os::files,
-    store::{
-        StoreError,
-        snapshots::{self, When},
-    },
-};
+use crate::actions::App;
+use crate::config::Project;
+use crate::config::project::GitDir;
+use crate::os::files;
+use crate::store::StoreError;
+use crate::store::snapshots::{self, When};
 
 /// Shields the state directory from `git clean`, writes the WAL of an idle store back into its file, and makes a snapshot if one
 /// is due. Returns a warning only for a damaged store; any other failure is ignored, so that the caller's command succeeds.

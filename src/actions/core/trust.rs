@@ -1,30 +1,22 @@
 //! Trust in a project's configuration: permission for it to run programs.
 
-use std::{
-    collections::BTreeSet,
-    ffi::OsString,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::{
-    actions::{Answer, App},
-    adapters::{self, builtin_scripts},
-    config::{
-        Layers, ProgramSettings, Project, Settings, SetupSettings,
-        project::STORE_FILE,
-        trust::{self, KeptText, TextTrust, Trust, TrustContent},
-    },
-    domain::{Event, EventKind, Refusal, secrets},
-    env::Env,
-    os::{
-        digest::sha256_hex,
-        git::{Git, GitError},
-    },
-    store::sessions,
-    wire::{TrustView, TrustedSettingView},
-};
+use crate::actions::{Answer, App};
+use crate::adapters::{self, builtin_scripts};
+use crate::config::project::STORE_FILE;
+use crate::config::trust::{self, KeptText, TextTrust, Trust, TrustContent};
+use crate::config::{Layers, ProgramSettings, Project, Settings, SetupSettings};
+use crate::domain::{Event, EventKind, Refusal, secrets};
+use crate::env::Env;
+use crate::os::digest::sha256_hex;
+use crate::os::git::{Git, GitError};
+use crate::store::sessions;
+use crate::wire::{TrustView, TrustedSettingView};
 
 /// Trusts the project's current configuration.
 ///

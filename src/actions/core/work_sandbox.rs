@@ -1,17 +1,19 @@
 //! Sandboxes for programs that Fairway starts for a lane's work, such as checks. Each is separate from that of the lane's
 //! session.
 
-use std::{ffi::OsString, path::Path};
+use std::ffi::OsString;
+use std::path::Path;
 
 use anyhow::Result;
 
 use super::{errors, lookup, sandbox_availability, trust};
-use crate::{
-    actions::App,
-    domain::{LaneName, Refusal, SessionId, lane::Lane, sandbox::SandboxClass, task::Task},
-    os::executable,
-    store::{ReadTx, StoreError, claims, sessions},
-};
+use crate::actions::App;
+use crate::domain::lane::Lane;
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::task::Task;
+use crate::domain::{LaneName, Refusal, SessionId};
+use crate::os::executable;
+use crate::store::{ReadTx, StoreError, claims, sessions};
 
 /// The place of work of a program in a sandbox of its own.
 #[derive(Debug, Clone, Copy)]

@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 
-use crate::{
-    domain::{Event, EventKind, RoutingKey, job::Job, session::Session},
-    store::{ReadTx, sessions},
-};
+use crate::domain::job::Job;
+use crate::domain::session::Session;
+use crate::domain::{Event, EventKind, RoutingKey};
+use crate::store::{ReadTx, sessions};
 
 /// An event about a job, for the session that its notifications go to. It names the job and its attempt, and holds none of its
 /// output. The store adds the session run.

@@ -2,14 +2,11 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, core::work_sandbox},
-    domain::{
-        Refusal, RoutingKey,
-        job::{Job, JobId},
-    },
-    store::{ReadTx, jobs},
-};
+use crate::actions::App;
+use crate::actions::core::work_sandbox;
+use crate::domain::job::{Job, JobId};
+use crate::domain::{Refusal, RoutingKey};
+use crate::store::{ReadTx, jobs};
 
 /// The minimum length of a partial id.
 const MIN_ID_LEN: usize = 4;

@@ -4,17 +4,13 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{event, notify};
-use crate::{
-    actions::App,
-    domain::{
-        EventKind,
-        job::{ItemType, Job, JobResult, JobStatus},
-        job_output::{Content, Totals},
-        secrets,
-    },
-    store::{StoreError, WriteTx, job_output::OutputStore, jobs},
-    supervisor::JobDir,
-};
+use crate::actions::App;
+use crate::domain::job::{ItemType, Job, JobResult, JobStatus};
+use crate::domain::job_output::{Content, Totals};
+use crate::domain::{EventKind, secrets};
+use crate::store::job_output::OutputStore;
+use crate::store::{StoreError, WriteTx, jobs};
+use crate::supervisor::JobDir;
 
 /// Records the result of a job, with its event. Returns `false`, without a change, when the job is already final.
 pub fn record_finished(

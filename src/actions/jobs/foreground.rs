@@ -1,26 +1,22 @@
 //! Runs a command while the caller waits: no job, no supervisor, only its output.
 
-use std::{
-    ffi::OsString,
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::Result;
 
 use super::sandboxed;
-use crate::{
-    actions::App,
-    config::show_duration,
-    domain::{Refusal, job::DEFAULT_OUTPUT_BYTES, secrets::mask},
-    os::{
-        exit_reason::ExitReason,
-        head_tail_buffer::HeadTailBuffer,
-        run_streaming::{self, StreamedProgram},
-    },
-    wire::ForegroundView,
-};
+use crate::actions::App;
+use crate::config::show_duration;
+use crate::domain::Refusal;
+use crate::domain::job::DEFAULT_OUTPUT_BYTES;
+use crate::domain::secrets::mask;
+use crate::os::exit_reason::ExitReason;
+use crate::os::head_tail_buffer::HeadTailBuffer;
+use crate::os::run_streaming::{self, StreamedProgram};
+use crate::wire::ForegroundView;
 
 #[derive(Debug, Clone)]
 pub struct ForegroundRequest {

@@ -1,22 +1,21 @@
 //! Deletes finished jobs beyond the configured age, number or size.
 
-use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
 use super::rm;
-use crate::{
-    actions::{Answer, App},
-    domain::{
-        job::{JobId, JobStatus},
-        plural,
-        rules::retention::{self, Finished, Limits},
-    },
-    env::Timestamp,
-    store::jobs,
-    supervisor::JobDir,
-    wire::JobGcView,
-};
+use crate::actions::{Answer, App};
+use crate::domain::job::{JobId, JobStatus};
+use crate::domain::plural;
+use crate::domain::rules::retention::{self, Finished, Limits};
+use crate::env::Timestamp;
+use crate::store::jobs;
+use crate::supervisor::JobDir;
+use crate::wire::JobGcView;
 
 /// Jobs deleted in one transaction.
 const BATCH_SIZE: usize = 100;

@@ -1,32 +1,22 @@
 //! Ends a job.
 
-use std::{
-    io,
-    time::{Duration, Instant},
-};
+use std::io;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 
 use super::{find, finish, queue_waiter, recover, scheduler, supervision};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{errors, other_host},
-    },
-    domain::{
-        Refusal,
-        job::{Job, JobStatus},
-    },
-    os::{host, poll_until},
-    store::jobs,
-    supervisor::{
-        JobDir,
-        control_socket::{self, Request},
-        state_machine::GRACE,
-    },
-    wire::JobKillView,
-};
+use crate::actions::core::{errors, other_host};
+use crate::actions::{Answer, App};
+use crate::domain::Refusal;
+use crate::domain::job::{Job, JobStatus};
+use crate::os::{host, poll_until};
+use crate::store::jobs;
+use crate::supervisor::JobDir;
+use crate::supervisor::control_socket::{self, Request};
+use crate::supervisor::state_machine::GRACE;
+use crate::wire::JobKillView;
 
 /// Time for a supervisor to answer, beyond the grace period.
 const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(30);

@@ -2,8 +2,12 @@
 
 use anyhow::Result;
 
-use super::{find, output::JobReader};
-use crate::{actions::App, domain::RoutingKey, store::jobs, wire::JobView};
+use super::find;
+use super::output::JobReader;
+use crate::actions::App;
+use crate::domain::RoutingKey;
+use crate::store::jobs;
+use crate::wire::JobView;
 
 pub const DEFAULT_LIMIT: i64 = 50;
 

@@ -4,22 +4,16 @@ use std::ops::ControlFlow;
 
 use anyhow::Result;
 
-use super::{
-    find,
-    output::{JobReader, Page, page},
-    output_decoder::{DecodedItem, Decoder},
-    supervision::{self, is_supervised},
-    wait::{self, JobWaiter},
-};
-use crate::{
-    actions::App,
-    domain::{
-        Refusal,
-        job::{ItemType, Job},
-    },
-    supervisor::JobDir,
-    wire::{JobItemView, JobLogView},
-};
+use super::find;
+use super::output::{JobReader, Page, page};
+use super::output_decoder::{DecodedItem, Decoder};
+use super::supervision::{self, is_supervised};
+use super::wait::{self, JobWaiter};
+use crate::actions::App;
+use crate::domain::Refusal;
+use crate::domain::job::{ItemType, Job};
+use crate::supervisor::JobDir;
+use crate::wire::{JobItemView, JobLogView};
 
 /// Default and maximum number of items in an answer.
 const DEFAULT_ITEMS: usize = 256;

@@ -7,15 +7,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::{
-    config::show_duration,
-    domain::{
-        job::{Job, JobId},
-        job_output::PendingNotification,
-        secrets,
-    },
-    render,
-};
+use crate::config::show_duration;
+use crate::domain::job::{Job, JobId};
+use crate::domain::job_output::PendingNotification;
+use crate::domain::secrets;
+use crate::render;
 
 /// Maximum output lines in a notification, and in that of a job's end.
 const MAX_LINES: usize = 20;
@@ -176,13 +172,9 @@ mod tests {
     use std::convert::Infallible;
 
     use super::*;
-    use crate::{
-        domain::{
-            RoutingKey,
-            job::{JobId, JobStatus, RecoveryPolicy},
-        },
-        env::Timestamp,
-    };
+    use crate::domain::RoutingKey;
+    use crate::domain::job::{JobId, JobStatus, RecoveryPolicy};
+    use crate::env::Timestamp;
 
     fn job(command: &str) -> Job {
         Job {

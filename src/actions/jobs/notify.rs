@@ -11,23 +11,21 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde_json::json;
 
-use super::{
-    notification_format::{self, SOURCE, dedup_key},
-    output,
-    output_decoder::Decoder,
-};
-use crate::{
-    actions::{App, core::errors, mail::send, sessions::prompt},
-    domain::{
-        PersonName, ansi,
-        id::RoutingKey,
-        job::{Job, JobId, JobResult, JobStatus},
-        job_output::PendingNotification,
-        message::{Priority, Recipient},
-    },
-    store::{ReadTx, job_output::OutputStore, jobs, messages},
-    supervisor::JobDir,
-};
+use super::notification_format::{self, SOURCE, dedup_key};
+use super::output;
+use super::output_decoder::Decoder;
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::actions::mail::send;
+use crate::actions::sessions::prompt;
+use crate::domain::id::RoutingKey;
+use crate::domain::job::{Job, JobId, JobResult, JobStatus};
+use crate::domain::job_output::PendingNotification;
+use crate::domain::message::{Priority, Recipient};
+use crate::domain::{PersonName, ansi};
+use crate::store::job_output::OutputStore;
+use crate::store::{ReadTx, jobs, messages};
+use crate::supervisor::JobDir;
 
 /// Maximum events per call of [`send_all_pending`]; the next call sends the rest.
 const BATCH_SIZE: i64 = 10_000;

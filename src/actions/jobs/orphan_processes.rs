@@ -1,15 +1,13 @@
 //! Processes of a job whose supervisor died.
 
-use std::{io, time::Duration};
+use std::io;
+use std::time::Duration;
 
-use crate::{
-    domain::{job::Job, secrets::mask},
-    env::vars,
-    os::{
-        process::{self, ProcessKey, ProcessStatus},
-        process_tree,
-    },
-};
+use crate::domain::job::Job;
+use crate::domain::secrets::mask;
+use crate::env::vars;
+use crate::os::process::{self, ProcessKey, ProcessStatus};
+use crate::os::process_tree;
 
 /// Time between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(2);

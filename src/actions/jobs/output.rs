@@ -2,21 +2,16 @@
 
 use anyhow::Result;
 
-use super::{
-    output_decoder::{DecodedItem, Decoder, item_len},
-    supervision::is_supervised,
-};
-use crate::{
-    actions::App,
-    domain::{
-        ansi,
-        job::{ItemType, Job, JobStatus},
-        secrets::mask,
-    },
-    store::{StoreError, job_output::OutputStore},
-    supervisor::JobDir,
-    wire::JobView,
-};
+use super::output_decoder::{DecodedItem, Decoder, item_len};
+use super::supervision::is_supervised;
+use crate::actions::App;
+use crate::domain::ansi;
+use crate::domain::job::{ItemType, Job, JobStatus};
+use crate::domain::secrets::mask;
+use crate::store::StoreError;
+use crate::store::job_output::OutputStore;
+use crate::supervisor::JobDir;
+use crate::wire::JobView;
 
 const MAX_SNIPPET_CHARS: usize = 2_000;
 /// How much output is read for the snippet. It is more than the snippet shows, so that a secret that begins before it is still

@@ -5,17 +5,13 @@ use std::str;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use crate::{
-    domain::{
-        job::{ItemType, JobId},
-        job_output::{Content, Item},
-        secrets::mask,
-    },
-    env::Timestamp,
-    store::job_output::OutputStore,
-    supervisor::{JobDir, output_files},
-    wire::JobItemView,
-};
+use crate::domain::job::{ItemType, JobId};
+use crate::domain::job_output::{Content, Item};
+use crate::domain::secrets::mask;
+use crate::env::Timestamp;
+use crate::store::job_output::OutputStore;
+use crate::supervisor::{JobDir, output_files};
+use crate::wire::JobItemView;
 
 /// The most bytes of a UTF-8 character before its last one.
 const MAX_PREFIX_BYTES: i64 = 3;
@@ -204,14 +200,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{
-        domain::{
-            job::JobResult,
-            job_output::{Batch, Totals},
-        },
-        os::process::ProcessKey,
-        supervisor::{OutputRecorder, Sink, SinkError, job_dir::StartSpec},
-    };
+    use crate::domain::job::JobResult;
+    use crate::domain::job_output::{Batch, Totals};
+    use crate::os::process::ProcessKey;
+    use crate::supervisor::job_dir::StartSpec;
+    use crate::supervisor::{OutputRecorder, Sink, SinkError};
 
     const SAMPLE_TEXT: &str = "a¢€😀é👋🏽z";
 

@@ -1,25 +1,25 @@
 //! This program as a process: its identity in rows, starting more processes of it, and noticing that the project was moved
 //! meanwhile.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    fs::File,
-    io,
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
 
 use anyhow::Result;
 
 use super::finish;
-use crate::{
-    actions::App,
-    config::Project,
-    domain::job::{Job, JobStatus},
-    env::vars,
-    os::{executable, lock::InheritableLock, opened_dir::OpenedDir, process::ProcessKey},
-    store::jobs::PidAndStart,
-    supervisor::{JobDir, job_dir::StartSpec},
-};
+use crate::actions::App;
+use crate::config::Project;
+use crate::domain::job::{Job, JobStatus};
+use crate::env::vars;
+use crate::os::executable;
+use crate::os::lock::InheritableLock;
+use crate::os::opened_dir::OpenedDir;
+use crate::os::process::ProcessKey;
+use crate::store::jobs::PidAndStart;
+use crate::supervisor::JobDir;
+use crate::supervisor::job_dir::StartSpec;
 
 /// Environment tags of a process tree, besides [`vars::SESSION_IDENTITY`]. A supervisor gets them from its own job and not
 /// from the process that starts it: otherwise it would count as part of that process's session or job and end with it.

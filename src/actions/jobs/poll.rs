@@ -4,19 +4,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{
-    find,
-    output::{JobReader, page, snippet},
-    output_decoder::Decoder,
-    supervision::{self, is_supervised},
-    wait::{self, JobWaiter},
-};
-use crate::{
-    actions::App,
-    domain::job::Job,
-    supervisor::JobDir,
-    wire::{JobItemView, JobPollView, exec_request::Until},
-};
+use super::find;
+use super::output::{JobReader, page, snippet};
+use super::output_decoder::Decoder;
+use super::supervision::{self, is_supervised};
+use super::wait::{self, JobWaiter};
+use crate::actions::App;
+use crate::domain::job::Job;
+use crate::supervisor::JobDir;
+use crate::wire::exec_request::Until;
+use crate::wire::{JobItemView, JobPollView};
 
 /// Maximum number of items in an answer; after this much text none is added.
 const MAX_ITEMS: usize = 256;

@@ -1,19 +1,20 @@
 //! The queue waiter: a process that exists while jobs are queued, so that the next one starts even if all supervisors were
 //! killed.
 
-use std::{ffi::OsString, io, path::PathBuf};
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 
 use super::{own_process, supervision};
-use crate::{
-    actions::App,
-    domain::job::Job,
-    env::vars,
-    os::{files, host, lock::InheritableLock, notify},
-    store::jobs,
-    supervisor::JobDir,
-};
+use crate::actions::App;
+use crate::domain::job::Job;
+use crate::env::vars;
+use crate::os::lock::InheritableLock;
+use crate::os::{files, host, notify};
+use crate::store::jobs;
+use crate::supervisor::JobDir;
 
 /// The environment tag of the queue waiter: it is not part of a job.
 const ENV_TAG: &str = "standby";

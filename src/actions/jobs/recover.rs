@@ -4,29 +4,19 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
-use super::{
-    event, finish,
-    orphan_processes::{self, OrphanProcesses},
-    queue_waiter, scheduler,
-    supervision::supervisor_alive,
-};
-use crate::{
-    actions::{
-        App,
-        core::{
-            last_heard::{LastHeard, Subject},
-            other_host,
-        },
-    },
-    domain::{
-        EventKind, Refusal, RoutingKey,
-        job::{Job, JobId, JobResult, JobStatus},
-        rules::recovery::{self, RecoveryAction, RecoveryFacts},
-    },
-    os::{host, lock::InheritableLock},
-    store::{ReadTx, jobs},
-    supervisor::JobDir,
-};
+use super::orphan_processes::{self, OrphanProcesses};
+use super::supervision::supervisor_alive;
+use super::{event, finish, queue_waiter, scheduler};
+use crate::actions::App;
+use crate::actions::core::last_heard::{LastHeard, Subject};
+use crate::actions::core::other_host;
+use crate::domain::job::{Job, JobId, JobResult, JobStatus};
+use crate::domain::rules::recovery::{self, RecoveryAction, RecoveryFacts};
+use crate::domain::{EventKind, Refusal, RoutingKey};
+use crate::os::host;
+use crate::os::lock::InheritableLock;
+use crate::store::{ReadTx, jobs};
+use crate::supervisor::JobDir;
 
 /// A job that was recovered, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]

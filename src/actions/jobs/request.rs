@@ -1,14 +1,13 @@
 //! The exec protocol: one JSON document in, one out.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use anyhow::Result;
 
 use super::{foreground, gc, kill, list, log, poll, rm, send_keys, spawn, wait};
-use crate::{
-    actions::{Answer, App},
-    wire::exec_request::{self, ExecRequest, RequestedCommand, SpawnParams},
-};
+use crate::actions::{Answer, App};
+use crate::wire::exec_request::{self, ExecRequest, RequestedCommand, SpawnParams};
 
 /// Executes the request document and answers with a result document.
 ///

@@ -5,17 +5,13 @@ use std::fs;
 use anyhow::{Context as _, Result};
 
 use super::{event, find, recover, scheduler};
-use crate::{
-    actions::{Answer, App},
-    domain::{
-        EventKind, Refusal,
-        job::{Job, JobId},
-        plural,
-    },
-    store::{WriteTx, job_output::OutputStore, jobs},
-    supervisor::JobDir,
-    wire::RemovedJobsView,
-};
+use crate::actions::{Answer, App};
+use crate::domain::job::{Job, JobId};
+use crate::domain::{EventKind, Refusal, plural};
+use crate::store::job_output::OutputStore;
+use crate::store::{WriteTx, jobs};
+use crate::supervisor::JobDir;
+use crate::wire::RemovedJobsView;
 
 /// Deletes jobs with their output, all or none. With `force`, jobs of another host or container that have no supervisor are
 /// first recorded as lost, with `why` as the reason, and their queues continue.

@@ -1,21 +1,16 @@
 //! Jobs of a lane with a sandbox.
 
-use std::{ffi::OsString, path::Path};
+use std::ffi::OsString;
+use std::path::Path;
 
 use anyhow::Result;
 
 use super::find;
-use crate::{
-    actions::{
-        App,
-        core::{
-            lookup,
-            work_sandbox::{self, Apart, WorkSandbox},
-        },
-    },
-    domain::{Refusal, RoutingKey},
-    store::lanes,
-};
+use crate::actions::App;
+use crate::actions::core::lookup;
+use crate::actions::core::work_sandbox::{self, Apart, WorkSandbox};
+use crate::domain::{Refusal, RoutingKey};
+use crate::store::lanes;
 
 /// The argument vector that runs a job's command: wrapped in a sandbox when the acting session is in one, or when `dir` is in
 /// the worktree of a lane that demands one.

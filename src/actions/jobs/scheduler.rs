@@ -3,14 +3,13 @@
 use anyhow::{Context as _, Result};
 
 use super::{finish, own_process, queue_waiter};
-use crate::{
-    actions::{App, core::last_heard::LastHeard},
-    domain::job::{Job, JobStatus},
-    os::host,
-    render::escape_controls,
-    store::{ReadTx, WriteTx, jobs},
-    supervisor::JobDir,
-};
+use crate::actions::App;
+use crate::actions::core::last_heard::LastHeard;
+use crate::domain::job::{Job, JobStatus};
+use crate::os::host;
+use crate::render::escape_controls;
+use crate::store::{ReadTx, WriteTx, jobs};
+use crate::supervisor::JobDir;
 
 /// Starts every queued job of this host that may start now. While jobs stay queued, a queue waiter runs.
 pub fn schedule(app: &App) -> Result<()> {

@@ -1,32 +1,23 @@
 //! Types into a job's terminal.
 
-use std::{io, time::Duration};
+use std::io;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{
-    find,
-    supervision::{self, supervisor_alive},
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{errors, other_host},
-    },
-    domain::{
-        Refusal,
-        job::{Job, JobStatus},
-        plural,
-        terminal_input::{self, TerminalInput},
-    },
-    os::{host, poll_until},
-    store::{idempotency_keys, job_output::OutputStore},
-    supervisor::{
-        JobDir,
-        control_socket::{self, Reply, Request},
-    },
-    wire::SendKeysView,
-};
+use super::find;
+use super::supervision::{self, supervisor_alive};
+use crate::actions::core::{errors, other_host};
+use crate::actions::{Answer, App};
+use crate::domain::job::{Job, JobStatus};
+use crate::domain::terminal_input::{self, TerminalInput};
+use crate::domain::{Refusal, plural};
+use crate::os::{host, poll_until};
+use crate::store::idempotency_keys;
+use crate::store::job_output::OutputStore;
+use crate::supervisor::JobDir;
+use crate::supervisor::control_socket::{self, Reply, Request};
+use crate::wire::SendKeysView;
 
 /// Timeout of a request, including the requests before it.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(30);

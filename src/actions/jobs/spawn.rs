@@ -1,35 +1,29 @@
 //! Spawns a job.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 
 use super::{event, find, notify, own_process, poll, queue_waiter, sandboxed, scheduler, wait};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{errors, lane_env, open_store, other_host},
-    },
-    domain::{
-        EventKind, Refusal, RoutingKey, SessionId,
-        job::{DEFAULT_OUTPUT_BYTES, Job, JobId, JobStatus, RecoveryPolicy, TerminalSize},
-        job_output::Watcher,
-        lane::Lane,
-        secrets, text_limits,
-    },
-    env::{Timestamp, vars},
-    os::{executable, files, host, lock::InheritableLock},
-    render::escape_controls,
-    store::{ReadTx, StoreError, WriteTx, job_output::OutputStore, jobs, lanes, sessions},
-    supervisor::{JobDir, job_dir::StartSpec, watchers},
-    wire::{JobPollView, JobSpawnView},
-};
+use crate::actions::core::{errors, lane_env, open_store, other_host};
+use crate::actions::{Answer, App};
+use crate::domain::job::{DEFAULT_OUTPUT_BYTES, Job, JobId, JobStatus, RecoveryPolicy, TerminalSize};
+use crate::domain::job_output::Watcher;
+use crate::domain::lane::Lane;
+use crate::domain::{EventKind, Refusal, RoutingKey, SessionId, secrets, text_limits};
+use crate::env::{Timestamp, vars};
+use crate::os::lock::InheritableLock;
+use crate::os::{executable, files, host};
+use crate::render::escape_controls;
+use crate::store::job_output::OutputStore;
+use crate::store::{ReadTx, StoreError, WriteTx, jobs, lanes, sessions};
+use crate::supervisor::job_dir::StartSpec;
+use crate::supervisor::{JobDir, watchers};
+use crate::wire::{JobPollView, JobSpawnView};
 
 #[derive(Debug, Clone)]
 pub enum CommandSpec {

@@ -2,19 +2,15 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, core::other_host},
-    domain::{
-        job::{Job, JobStatus},
-        other_host::OtherHost,
-    },
-    os::{
-        host,
-        process::{ProcessKey, ProcessStatus},
-    },
-    store::{job_output::OutputStore, jobs},
-    supervisor::JobDir,
-};
+use crate::actions::App;
+use crate::actions::core::other_host;
+use crate::domain::job::{Job, JobStatus};
+use crate::domain::other_host::OtherHost;
+use crate::os::host;
+use crate::os::process::{ProcessKey, ProcessStatus};
+use crate::store::job_output::OutputStore;
+use crate::store::jobs;
+use crate::supervisor::JobDir;
 
 /// Whether a job has a supervisor or needs none. Counts as supervised if this cannot be determined.
 pub fn is_supervised(app: &App, job: &Job) -> bool {

@@ -1,32 +1,28 @@
 //! The supervisor process: prepares a job, supervises its program and records the result.
 
-use std::{collections::BTreeMap, ffi::OsString, time::Duration};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{
-    event, finish, gc, notification_format, notify,
-    own_process::{self, KeptRoot},
-    queue_waiter, scheduler,
-};
-use crate::{
-    actions::{App, core::errors, sessions::prompt},
-    domain::{
-        EventKind, Refusal,
-        job::{Job, JobId, JobResult, JobStatus},
-        job_output::{Batch, NewItem},
-        message::Recipient,
-    },
-    env::vars,
-    os::process::ProcessKey,
-    store::{StoreError, job_output::OutputStore, jobs},
-    supervisor::{
-        JobDir, OutputRecorder, Sink, SinkError, Watchers,
-        host::{JobHost, SuperviseError},
-        job_dir::StartSpec,
-        supervise::{self, JobSpec},
-    },
-};
+use super::own_process::{self, KeptRoot};
+use super::{event, finish, gc, notification_format, notify, queue_waiter, scheduler};
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::actions::sessions::prompt;
+use crate::domain::job::{Job, JobId, JobResult, JobStatus};
+use crate::domain::job_output::{Batch, NewItem};
+use crate::domain::message::Recipient;
+use crate::domain::{EventKind, Refusal};
+use crate::env::vars;
+use crate::os::process::ProcessKey;
+use crate::store::job_output::OutputStore;
+use crate::store::{StoreError, jobs};
+use crate::supervisor::host::{JobHost, SuperviseError};
+use crate::supervisor::job_dir::StartSpec;
+use crate::supervisor::supervise::{self, JobSpec};
+use crate::supervisor::{JobDir, OutputRecorder, Sink, SinkError, Watchers};
 
 /// Supervises a job that is marked as starting. The process that starts the supervisor passes the job's lock as stdin. Returns
 /// when the job has ended and the next jobs are started.

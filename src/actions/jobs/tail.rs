@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 
-use super::{
-    find,
-    output::JobReader,
-    output_decoder::{DecodedItem, Decoder},
-};
-use crate::{actions::App, domain::job::ItemType, supervisor::JobDir};
+use super::find;
+use super::output::JobReader;
+use super::output_decoder::{DecodedItem, Decoder};
+use crate::actions::App;
+use crate::domain::job::ItemType;
+use crate::supervisor::JobDir;
 
 /// How many items are read at once on the way back, at first and at most.
 const BATCH: [i64; 2] = [64, 4_096];

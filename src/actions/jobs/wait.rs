@@ -1,30 +1,23 @@
 //! Waits for the end of jobs.
 
-use std::{
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    time::{Duration, Instant},
-};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
-use super::{find, output::JobReader, queue_waiter, recover, supervision::is_supervised};
-use crate::{
-    actions::App,
-    config::show_duration,
-    domain::{
-        Refusal,
-        job::{Job, JobStatus},
-    },
-    os::{
-        files,
-        notify::ChangeWaiter,
-        poll,
-        process::{self, ProcessKey, ProcessStatus},
-    },
-    store::StoreError,
-    supervisor::JobDir,
-    wire::JobView,
-};
+use super::output::JobReader;
+use super::supervision::is_supervised;
+use super::{find, queue_waiter, recover};
+use crate::actions::App;
+use crate::config::show_duration;
+use crate::domain::Refusal;
+use crate::domain::job::{Job, JobStatus};
+use crate::os::notify::ChangeWaiter;
+use crate::os::process::{self, ProcessKey, ProcessStatus};
+use crate::os::{files, poll};
+use crate::store::StoreError;
+use crate::supervisor::JobDir;
+use crate::wire::JobView;
 
 /// Waits until each of these jobs has ended or has no supervisor, and returns them in the given order. `progress` is called
 /// with their states first, and after each change.

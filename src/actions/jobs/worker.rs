@@ -1,21 +1,23 @@
 //! The worker: one process that starts queued jobs and recovers those whose supervisor died. It sleeps until it is woken.
 
-use std::{collections::BTreeMap, fmt::Write as _, os::fd::AsFd, time::Duration};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::os::fd::AsFd;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 
-use super::{finish, gc, notify, own_process::KeptRoot, queue_waiter, recover, scheduler};
-use crate::{
-    actions::{Answer, App},
-    domain::{
-        job::{Job, JobId, JobStatus},
-        plural,
-    },
-    os::{host, notify::ChangeWaiter, poll, process, session_leader, signals::SignalPipe},
-    store::{StoreError, jobs},
-    wire::{JobWorkerView, SettledJobView},
-};
+use super::own_process::KeptRoot;
+use super::{finish, gc, notify, queue_waiter, recover, scheduler};
+use crate::actions::{Answer, App};
+use crate::domain::job::{Job, JobId, JobStatus};
+use crate::domain::plural;
+use crate::os::notify::ChangeWaiter;
+use crate::os::signals::SignalPipe;
+use crate::os::{host, poll, process, session_leader};
+use crate::store::{StoreError, jobs};
+use crate::wire::{JobWorkerView, SettledJobView};
 
 /// Poll interval while a job is handed from one process to another.
 const HANDOVER_POLL_INTERVAL: Duration = Duration::from_millis(100);

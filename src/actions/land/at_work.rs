@@ -3,13 +3,12 @@
 use anyhow::Result;
 
 use super::{check_log, lock};
-use crate::{
-    actions::{App, core::other_host},
-    domain::landing::{Landing, LandingState},
-    env::Timestamp,
-    store::{ReadTx, landings},
-    wire::{LandAtWorkView, LandNowView},
-};
+use crate::actions::App;
+use crate::actions::core::other_host;
+use crate::domain::landing::{Landing, LandingState};
+use crate::env::Timestamp;
+use crate::store::{ReadTx, landings};
+use crate::wire::{LandAtWorkView, LandNowView};
 
 /// How many of the newest landings are used to estimate the end.
 const MAX_EARLIER: i64 = 20;

@@ -4,14 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, queue::landing_unit::project_git},
-    domain::Refusal,
-    os::{
-        git::{FastForward, Git, InterruptedCheckout, MoveState, Repository},
-        lock::FileLock,
-    },
-};
+use crate::actions::App;
+use crate::actions::queue::landing_unit::project_git;
+use crate::domain::Refusal;
+use crate::os::git::{FastForward, Git, InterruptedCheckout, MoveState, Repository};
+use crate::os::lock::FileLock;
 
 /// The base of a landing, which may move.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,11 +5,11 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::base::Base;
-use crate::{
-    actions::{App, queue::landing_unit::Unit},
-    domain::{Refusal, landing::LandStyle},
-    os::git::{CandidateMaker, Committer, Git, GitError, Integration, MergeRepository, SubmoduleRefs},
-};
+use crate::actions::App;
+use crate::actions::queue::landing_unit::Unit;
+use crate::domain::Refusal;
+use crate::domain::landing::LandStyle;
+use crate::os::git::{CandidateMaker, Committer, Git, GitError, Integration, MergeRepository, SubmoduleRefs};
 
 const MAX_TITLE_CHARS: usize = 200;
 const MAX_DESCRIPTION_BYTES: usize = 2_000;

@@ -3,16 +3,14 @@
 
 use anyhow::Result;
 
-use super::{candidate, locked_land::LockedLand, sent_back::BrokenCheck};
-use crate::{
-    actions::queue::landing_unit::{Unit, work_names},
-    domain::{
-        commit_id,
-        landing::{CauseRun, FailsWith, LandedWork, Landing},
-        rules::landing_cause::{CauseSearch, CauseStep, Landings},
-    },
-    os::git::{CandidateMaker, Integration, MergeRepository},
-};
+use super::candidate;
+use super::locked_land::LockedLand;
+use super::sent_back::BrokenCheck;
+use crate::actions::queue::landing_unit::{Unit, work_names};
+use crate::domain::commit_id;
+use crate::domain::landing::{CauseRun, FailsWith, LandedWork, Landing};
+use crate::domain::rules::landing_cause::{CauseSearch, CauseStep, Landings};
+use crate::os::git::{CandidateMaker, Integration, MergeRepository};
 
 /// The landings since sent-back work last contained its base, and the repository in which trees of them are made.
 struct Since<'a> {

@@ -1,24 +1,18 @@
 //! The commands that check a tree: one after the other, until one fails.
 
-use std::{
-    ffi::OsString,
-    os::unix::ffi::OsStrExt,
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::check_log::CheckLog;
-use crate::{
-    actions::queue::evidence::run::how,
-    os::{
-        exit_reason::ExitReason,
-        head_tail_buffer::HeadTailBuffer,
-        run_streaming::{self, StreamError, StreamResult, StreamedProgram},
-    },
-};
+use crate::actions::queue::evidence::run::how;
+use crate::os::exit_reason::ExitReason;
+use crate::os::head_tail_buffer::HeadTailBuffer;
+use crate::os::run_streaming::{self, StreamError, StreamResult, StreamedProgram};
 
 /// The most output that is stored of a command, in bytes. The middle of a longer output is dropped.
 const CAPTURE_LIMIT_BYTES: usize = 1024 * 1024;

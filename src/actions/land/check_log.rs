@@ -1,21 +1,18 @@
 //! The command that a landing runs now, with the end of its output: in a file beside the worktree of the check, so that other
 //! processes can show it.
 
-use std::{
-    fs::{self, File},
-    io::{self, Seek as _, SeekFrom, Write as _},
-    path::{Path, PathBuf},
-};
+use std::fs::{self, File};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    actions::App,
-    domain::{ansi, secrets::mask},
-    env::{Clock, Timestamp},
-    os::files,
-    wire::LandRunningView,
-};
+use crate::actions::App;
+use crate::domain::ansi;
+use crate::domain::secrets::mask;
+use crate::env::{Clock, Timestamp};
+use crate::os::files;
+use crate::wire::LandRunningView;
 
 /// The most output that is kept for the eye, in bytes. Evidence has the whole output.
 const MAX_BYTES: u64 = 64 << 10;

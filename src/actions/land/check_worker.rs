@@ -1,20 +1,18 @@
 //! A process that checks one tree while others check other trees: a command ends every process below its own, so two commands at
 //! once need two processes. The tree comes on stdin, the results go to stdout.
 
-use std::{
-    io::{self, Read, Write},
-    path::PathBuf,
-    time::Duration,
-};
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::time::Duration;
 
-use nix::{
-    sys::{prctl, signal::Signal},
-    unistd::getppid,
-};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::unistd::getppid;
 use serde::{Deserialize, Serialize};
 
 use super::check_commands::{CheckLimits, CheckPlace, CheckStep, CommandRun, Progress, run_until_failure};
-use crate::os::{exit_reason::ExitReason, run_streaming::StreamError};
+use crate::os::exit_reason::ExitReason;
+use crate::os::run_streaming::StreamError;
 
 /// The work for a worker process.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,51 +1,38 @@
 //! The checks of candidates, on their trees, in worktrees that are kept for the next landing.
 
-use std::{
-    cell::{Cell, OnceCell, RefCell},
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::{
-    base::Base,
-    check_commands::{CheckLimits, CheckPlace, CheckStep, CommandRun, Progress, run_until_failure},
-    check_log::CheckLog,
-    check_worker::CheckJob,
-    parallel_checks::{self, TreeResult},
-};
-use crate::{
-    actions::{
-        App,
-        core::{
-            check_slot::{self, Turn},
-            lane_env, lookup,
-            work_sandbox::{self, Apart},
-        },
-        queue::evidence::{self, run::store_output},
-        queue::landing_unit::{Unit, project_git},
-    },
-    config::LandSettings,
-    domain::{
-        TaskId,
-        evidence::{Evidence, EvidenceResult, LANDING_KIND},
-        excerpt::end_of_output,
-        landing::{StopCause, StoppedLanding},
-        sandbox::SandboxClass,
-    },
-    env::Timestamp,
-    os::{
-        digest::sha256_hex,
-        exit_reason::ExitReason,
-        files,
-        git::{Git, GitError, Repository},
-        run_streaming::StreamError,
-        slots::Slot,
-    },
-    store::StoreError,
-    wire::LandCheckView,
-};
+use super::base::Base;
+use super::check_commands::{CheckLimits, CheckPlace, CheckStep, CommandRun, Progress, run_until_failure};
+use super::check_log::CheckLog;
+use super::check_worker::CheckJob;
+use super::parallel_checks::{self, TreeResult};
+use crate::actions::App;
+use crate::actions::core::check_slot::{self, Turn};
+use crate::actions::core::work_sandbox::{self, Apart};
+use crate::actions::core::{lane_env, lookup};
+use crate::actions::queue::evidence;
+use crate::actions::queue::evidence::run::store_output;
+use crate::actions::queue::landing_unit::{Unit, project_git};
+use crate::config::LandSettings;
+use crate::domain::TaskId;
+use crate::domain::evidence::{Evidence, EvidenceResult, LANDING_KIND};
+use crate::domain::excerpt::end_of_output;
+use crate::domain::landing::{StopCause, StoppedLanding};
+use crate::domain::sandbox::SandboxClass;
+use crate::env::Timestamp;
+use crate::os::digest::sha256_hex;
+use crate::os::exit_reason::ExitReason;
+use crate::os::files;
+use crate::os::git::{Git, GitError, Repository};
+use crate::os::run_streaming::StreamError;
+use crate::os::slots::Slot;
+use crate::store::StoreError;
+use crate::wire::LandCheckView;
 
 /// A command that must succeed on the tree of a candidate.
 #[derive(Debug, Clone)]

@@ -2,25 +2,16 @@
 
 use anyhow::Result;
 
-use super::{
-    base, candidate, checks, regenerate, report,
-    request::{LandRequest, answer, find},
-    schedule,
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::errors,
-        queue::lane::checkout,
-        queue::{
-            landing_unit::{Found, Unit, has_landed},
-            readiness,
-        },
-    },
-    domain::{Refusal, plural},
-    os::git::{CandidateMaker, Git, Integration, MergeRepository, Scratch},
-    wire::{LandView, LandingView},
-};
+use super::request::{LandRequest, answer, find};
+use super::{base, candidate, checks, regenerate, report, schedule};
+use crate::actions::core::errors;
+use crate::actions::queue::landing_unit::{Found, Unit, has_landed};
+use crate::actions::queue::lane::checkout;
+use crate::actions::queue::readiness;
+use crate::actions::{Answer, App};
+use crate::domain::{Refusal, plural};
+use crate::os::git::{CandidateMaker, Git, Integration, MergeRepository, Scratch};
+use crate::wire::{LandView, LandingView};
 
 /// Makes the answer of `land --dry-run`, with the units that would land, in their order, and the exit code. Git writes to a
 /// scratch directory only.

@@ -2,33 +2,22 @@
 
 use anyhow::Result;
 
-use super::{
-    base::{Base, full_name},
-    landed_agents::LandedAgents,
-    lane_conflicts::Collision,
-};
-use crate::{
-    actions::{
-        App,
-        queue::landing_unit::{Unit, project_git},
-        queue::{
-            lane::remove_landed::remove_landed,
-            review::seen_commits,
-            task::transition::{self, Transition},
-        },
-    },
-    domain::{
-        Event, EventKind,
-        landing::StoppedLanding,
-        landing::{Landing, LandingState},
-        rules::fencing::TaskWrite,
-        task::{Task, TaskStatus},
-    },
-    env::Timestamp,
-    os::host,
-    store::{WriteTx, landings, tasks},
-    wire::LandingView,
-};
+use super::base::{Base, full_name};
+use super::landed_agents::LandedAgents;
+use super::lane_conflicts::Collision;
+use crate::actions::App;
+use crate::actions::queue::landing_unit::{Unit, project_git};
+use crate::actions::queue::lane::remove_landed::remove_landed;
+use crate::actions::queue::review::seen_commits;
+use crate::actions::queue::task::transition::{self, Transition};
+use crate::domain::landing::{Landing, LandingState, StoppedLanding};
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::task::{Task, TaskStatus};
+use crate::domain::{Event, EventKind};
+use crate::env::Timestamp;
+use crate::os::host;
+use crate::store::{WriteTx, landings, tasks};
+use crate::wire::LandingView;
 
 #[derive(Debug)]
 pub(super) struct Completed {

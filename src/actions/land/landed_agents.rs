@@ -2,25 +2,19 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        Answer, App,
-        core::session_overview::SessionScope,
-        queue::lane::{
-            prune,
-            removal::{Hold, LaneAgents, is_of_lane},
-        },
-        sessions::{attendance, control::stop, list, start::task_lane},
-    },
-    domain::{
-        SessionId, TaskId,
-        lane::Lane,
-        message::{HUMAN_SOURCES, Recipient},
-        rules::landed_agent::{self, AgentFacts},
-        session_facts::SessionOverview,
-    },
-    store::{claims, messages},
-};
+use crate::actions::core::session_overview::SessionScope;
+use crate::actions::queue::lane::prune;
+use crate::actions::queue::lane::removal::{Hold, LaneAgents, is_of_lane};
+use crate::actions::sessions::control::stop;
+use crate::actions::sessions::start::task_lane;
+use crate::actions::sessions::{attendance, list};
+use crate::actions::{Answer, App};
+use crate::domain::lane::Lane;
+use crate::domain::message::{HUMAN_SOURCES, Recipient};
+use crate::domain::rules::landed_agent::{self, AgentFacts};
+use crate::domain::session_facts::SessionOverview;
+use crate::domain::{SessionId, TaskId};
+use crate::store::{claims, messages};
 
 /// Ends the agents of lanes on behalf of `by`.
 pub(super) struct LandedAgents<'a> {

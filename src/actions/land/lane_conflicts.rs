@@ -1,34 +1,29 @@
 //! Lanes that conflict with a base since work landed in it, judged with their uncommitted changes.
 
-use std::{collections::BTreeSet, ffi::OsStr, path::PathBuf, time::Duration};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::json;
 
 use super::candidate;
-use crate::{
-    actions::{
-        App,
-        core::other_host,
-        land::overlap::{self, Scope},
-        mail::send::send_to_workers,
-        queue::{
-            landing_unit::{self, MAX_EARLIER, Unit, project_git},
-            lane::checkout,
-        },
-    },
-    config::OverlapAction,
-    domain::{
-        LaneName,
-        landing::Landing,
-        lane::{Lane, LaneStatus},
-        message::{LAND_SOURCE, Priority},
-        overlap::LaneSnapshot,
-    },
-    os::git::{ListedWorktree, MergeOutcome, Repository},
-    store::{WriteTx, landings, lanes},
-    wire::LandToldView,
-};
+use crate::actions::App;
+use crate::actions::core::other_host;
+use crate::actions::land::overlap::{self, Scope};
+use crate::actions::mail::send::send_to_workers;
+use crate::actions::queue::landing_unit::{self, MAX_EARLIER, Unit, project_git};
+use crate::actions::queue::lane::checkout;
+use crate::config::OverlapAction;
+use crate::domain::LaneName;
+use crate::domain::landing::Landing;
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::domain::message::{LAND_SOURCE, Priority};
+use crate::domain::overlap::LaneSnapshot;
+use crate::os::git::{ListedWorktree, MergeOutcome, Repository};
+use crate::store::{WriteTx, landings, lanes};
+use crate::wire::LandToldView;
 
 /// Time limit for looking at worktrees. A lane that is not reached in time is judged by its last commit.
 const LOOK_LIMIT: Duration = Duration::from_secs(20);

@@ -1,15 +1,15 @@
 //! The lock of landing: only one landing works on this host at a time.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::{
-    actions::App,
-    domain::Refusal,
-    os::{files, lock::FileLock},
-    store::StoreError,
-};
+use crate::actions::App;
+use crate::domain::Refusal;
+use crate::os::files;
+use crate::os::lock::FileLock;
+use crate::store::StoreError;
 
 /// How long to wait for another landing, whose checks may take long.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);

@@ -4,35 +4,21 @@ use std::cell::RefCell;
 
 use anyhow::Result;
 
-use super::{
-    base::{self, Base},
-    candidate,
-    checks::{CheckRun, Checks},
-    finish, next_step, regenerate,
-    sent_back::{BrokenCheck, SentBack, Why},
-    upstream::{Pushed, Upstreams},
-};
-use crate::{
-    actions::{
-        App,
-        queue::{
-            landing_unit::{self, Unit, has_landed, landed_since, work_names},
-            readiness,
-        },
-        sessions::prompt,
-    },
-    domain::{
-        Refusal, TaskId,
-        landing::{FailedLandCheck, FailsWith},
-        landing::{Landing, LandingState},
-    },
-    os::{
-        git::{CandidateMaker, Git, Integration},
-        lock::FileLock,
-    },
-    store::landings,
-    wire::{LandingView, PullRequestView},
-};
+use super::base::{self, Base};
+use super::checks::{CheckRun, Checks};
+use super::sent_back::{BrokenCheck, SentBack, Why};
+use super::upstream::{Pushed, Upstreams};
+use super::{candidate, finish, next_step, regenerate};
+use crate::actions::App;
+use crate::actions::queue::landing_unit::{self, Unit, has_landed, landed_since, work_names};
+use crate::actions::queue::readiness;
+use crate::actions::sessions::prompt;
+use crate::domain::landing::{FailedLandCheck, FailsWith, Landing, LandingState};
+use crate::domain::{Refusal, TaskId};
+use crate::os::git::{CandidateMaker, Git, Integration};
+use crate::os::lock::FileLock;
+use crate::store::landings;
+use crate::wire::{LandingView, PullRequestView};
 
 /// A call of `land` that holds the lock.
 pub(super) struct LockedLand<'a> {

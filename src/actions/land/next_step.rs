@@ -3,15 +3,11 @@
 use anyhow::Result;
 
 use super::candidate;
-use crate::{
-    actions::{
-        App,
-        queue::landing_unit::{Unit, project_git},
-    },
-    domain::lane::Lane,
-    os::git::{CandidateMaker, Integration},
-    store::sessions,
-};
+use crate::actions::App;
+use crate::actions::queue::landing_unit::{Unit, project_git};
+use crate::domain::lane::Lane;
+use crate::os::git::{CandidateMaker, Integration};
+use crate::store::sessions;
 
 /// The command, with its purpose, that brings the base into the work; `None` when the work has the base. `base` is the base's
 /// commit.

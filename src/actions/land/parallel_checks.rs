@@ -1,22 +1,20 @@
 //! Trees that are checked at once, each by a worker process. Each tree contains the ones before it.
 
-use std::{io, os::fd::AsFd as _};
+use std::io;
+use std::os::fd::AsFd as _;
 
 use anyhow::Result;
 use nix::sys::signal::Signal;
 
-use super::{
-    check_commands::CommandRun,
-    check_worker::{CheckJob, Report, take_report},
-};
-use crate::{
-    actions::App,
-    domain::Refusal,
-    os::{
-        executable, exit_reason::ExitReason, piped_child::PipedChild, poll, run_streaming::StreamError,
-        signals::SignalPipe,
-    },
-};
+use super::check_commands::CommandRun;
+use super::check_worker::{CheckJob, Report, take_report};
+use crate::actions::App;
+use crate::domain::Refusal;
+use crate::os::exit_reason::ExitReason;
+use crate::os::piped_child::PipedChild;
+use crate::os::run_streaming::StreamError;
+use crate::os::signals::SignalPipe;
+use crate::os::{executable, poll};
 
 #[derive(Debug)]
 pub(super) enum TreeResult {

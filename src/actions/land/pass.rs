@@ -4,25 +4,18 @@ use std::mem;
 
 use anyhow::Result;
 
-use super::{
-    base::Base,
-    checks::{CheckRun, Checked, Tree, Verdict},
-    finish,
-    lane_conflicts::{self, Move},
-    locked_land::{Candidate, LockedLand, NotMoved, Stacked},
-    pause, report,
-    schedule::Ordered,
-    upstream,
-};
-use crate::{
-    actions::{core::errors, queue::landing_unit::Unit},
-    domain::{
-        Refusal,
-        landing::StoppedLanding,
-        rules::landing_batch::{BatchItem, BatchLimits, BatchQueue, BatchStep},
-    },
-    wire::LandingView,
-};
+use super::base::Base;
+use super::checks::{CheckRun, Checked, Tree, Verdict};
+use super::lane_conflicts::{self, Move};
+use super::locked_land::{Candidate, LockedLand, NotMoved, Stacked};
+use super::schedule::Ordered;
+use super::{finish, pause, report, upstream};
+use crate::actions::core::errors;
+use crate::actions::queue::landing_unit::Unit;
+use crate::domain::Refusal;
+use crate::domain::landing::StoppedLanding;
+use crate::domain::rules::landing_batch::{BatchItem, BatchLimits, BatchQueue, BatchStep};
+use crate::wire::LandingView;
 
 /// How often in a row a step is repeated because another command moved the base.
 const MAX_ATTEMPTS: usize = 5;

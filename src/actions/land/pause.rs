@@ -1,17 +1,17 @@
 //! `land pause` and `land resume`: while landing is paused, nothing lands on this host.
 
-use std::{fs, io, path::PathBuf};
+use std::path::PathBuf;
+use std::{fs, io};
 
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    actions::{Answer, App, core::inside_session},
-    domain::{Event, EventKind, Refusal},
-    env::Timestamp,
-    os::files,
-    wire::{LandPauseView, LandPausedView},
-};
+use crate::actions::core::inside_session;
+use crate::actions::{Answer, App};
+use crate::domain::{Event, EventKind, Refusal};
+use crate::env::Timestamp;
+use crate::os::files;
+use crate::wire::{LandPauseView, LandPausedView};
 
 /// The longest reason, in bytes.
 const MAX_REASON_BYTES: usize = 1000;

@@ -6,30 +6,20 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{
-    finish,
-    locked_land::{Candidate, LockedLand},
-    upstream::{self, Pushed},
-};
-use crate::{
-    actions::{App, queue::landing_unit::Unit},
-    adapters::{
-        BackendSource,
-        forge::{self, Forge},
-    },
-    domain::{
-        Event, EventKind, Refusal,
-        pull_request::{ForgeFailure, LanePullRequest, PullRequest, PullState},
-        secrets,
-    },
-    env::Timestamp,
-    os::{
-        git::{Fetched, Git, Upstream},
-        host,
-    },
-    store::{evidence, landings, pull_requests},
-    wire::PullRequestView,
-};
+use super::finish;
+use super::locked_land::{Candidate, LockedLand};
+use super::upstream::{self, Pushed};
+use crate::actions::App;
+use crate::actions::queue::landing_unit::Unit;
+use crate::adapters::BackendSource;
+use crate::adapters::forge::{self, Forge};
+use crate::domain::pull_request::{ForgeFailure, LanePullRequest, PullRequest, PullState};
+use crate::domain::{Event, EventKind, Refusal, secrets};
+use crate::env::Timestamp;
+use crate::os::git::{Fetched, Git, Upstream};
+use crate::os::host;
+use crate::store::{evidence, landings, pull_requests};
+use crate::wire::PullRequestView;
 
 /// The longest title of a pull request, in characters.
 const MAX_TITLE_CHARS: usize = 200;

@@ -2,22 +2,17 @@
 
 use anyhow::Result;
 
-use super::{
-    base::{self, full_name},
-    finish::{self, Completed},
-    lane_conflicts::{self, Move},
-    upstream,
-};
-use crate::{
-    actions::{
-        App,
-        core::other_host,
-        queue::landing_unit::{Member, Unit, project_git},
-    },
-    domain::landing::{Landing, LandingState, REF_PREFIX},
-    os::{git::Git, lock::FileLock},
-    store::{landings, lanes, tasks},
-};
+use super::base::{self, full_name};
+use super::finish::{self, Completed};
+use super::lane_conflicts::{self, Move};
+use super::upstream;
+use crate::actions::App;
+use crate::actions::core::other_host;
+use crate::actions::queue::landing_unit::{Member, Unit, project_git};
+use crate::domain::landing::{Landing, LandingState, REF_PREFIX};
+use crate::os::git::Git;
+use crate::os::lock::FileLock;
+use crate::store::{landings, lanes, tasks};
 
 /// Completes or gives up the interrupted landings of this host, and returns the completed ones. The caller holds the lock of
 /// landing, so none of them is still running. Fails with `checkout_changed` when the checkout of a base was half moved and has

@@ -1,17 +1,18 @@
 //! Files that a command writes, such as lock files. Where both sides of a merge have changed one, the command of `land.regenerate`
 //! writes it anew in the candidate, which is then checked like every other one.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use anyhow::Result;
 
 use super::checks::Checks;
-use crate::{
-    actions::{App, queue::landing_unit::Unit},
-    domain::{Refusal, landing::FailedRegeneration},
-    os::git::{CandidateMaker, Git},
-    store::StoreError,
-};
+use crate::actions::App;
+use crate::actions::queue::landing_unit::Unit;
+use crate::domain::Refusal;
+use crate::domain::landing::FailedRegeneration;
+use crate::os::git::{CandidateMaker, Git};
+use crate::store::StoreError;
 
 /// The files that commands write, from the top of the repository.
 pub(super) fn files(app: &App) -> Vec<String> {

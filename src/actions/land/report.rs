@@ -2,16 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    actions::{
-        App,
-        core::errors,
-        queue::landing_unit::Unit,
-        queue::lane::checkout::{self, Presence},
-    },
-    domain::{commit_id, lane::LaneStatus},
-    wire::{LandOrderView, LandQueueView, LandingView, work_name},
-};
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::actions::queue::landing_unit::Unit;
+use crate::actions::queue::lane::checkout::{self, Presence};
+use crate::domain::commit_id;
+use crate::domain::lane::LaneStatus;
+use crate::wire::{LandOrderView, LandQueueView, LandingView, work_name};
 
 use super::finish::Completed;
 

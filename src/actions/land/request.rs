@@ -2,16 +2,13 @@
 
 use anyhow::Result;
 
-use super::{report, upstream::UpstreamUse};
-use crate::{
-    actions::{
-        Answer, App,
-        core::check_slot::Turn,
-        queue::landing_unit::{self, Found, Unit},
-    },
-    domain::landing::LandThrough,
-    wire::{LandView, LandingView},
-};
+use super::report;
+use super::upstream::UpstreamUse;
+use crate::actions::core::check_slot::Turn;
+use crate::actions::queue::landing_unit::{self, Found, Unit};
+use crate::actions::{Answer, App};
+use crate::domain::landing::LandThrough;
+use crate::wire::{LandView, LandingView};
 
 /// The answer to `--all` when there is no work.
 const NOTHING: &str = "nothing to land: no task is in review, and no finished work is ahead of its base";

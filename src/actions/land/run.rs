@@ -4,25 +4,16 @@ use std::cell::RefCell;
 
 use anyhow::Result;
 
-use super::{
-    candidate, check_log,
-    checks::Checks,
-    dry_run, finish, lock,
-    locked_land::LockedLand,
-    pass::Pass,
-    pause, recovery, report,
-    request::{LandRequest, answer, find},
-    schedule,
-    upstream::{MayPush, UpstreamUse, Upstreams},
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{inside_session, trust},
-        queue::landing_unit::project_git,
-    },
-    wire::{LandView, LandingView},
-};
+use super::checks::Checks;
+use super::locked_land::LockedLand;
+use super::pass::Pass;
+use super::request::{LandRequest, answer, find};
+use super::upstream::{MayPush, UpstreamUse, Upstreams};
+use super::{candidate, check_log, dry_run, finish, lock, pause, recovery, report, schedule};
+use crate::actions::core::{inside_session, trust};
+use crate::actions::queue::landing_unit::project_git;
+use crate::actions::{Answer, App};
+use crate::wire::{LandView, LandingView};
 
 /// Lands work. `say` gets lines about the progress, and `may_push` decides on each push. The second value is the exit code of
 /// the first failure.

@@ -1,18 +1,15 @@
 //! The order in which units land.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 use anyhow::Result;
 
 use super::base::full_name;
-use crate::{
-    actions::{
-        App,
-        queue::landing_unit::{Unit, project_git},
-    },
-    domain::rules::landing_order::{LandingItem, contained_tips, landing_order},
-    os::git::{MergeOutcome, MergeRepository},
-};
+use crate::actions::App;
+use crate::actions::queue::landing_unit::{Unit, project_git};
+use crate::domain::rules::landing_order::{LandingItem, contained_tips, landing_order};
+use crate::os::git::{MergeOutcome, MergeRepository};
 
 /// The time limit of all merges together.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(300);

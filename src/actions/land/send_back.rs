@@ -2,18 +2,16 @@
 
 use anyhow::Result;
 
-use super::{
-    finish,
-    locked_land::LockedLand,
-    next_step,
-    pass::Outcome,
-    sent_back::{SentBack, Why, tell_other, tell_workers},
-};
-use crate::{
-    actions::{core::errors, land::overlap, queue::landing_unit::Unit},
-    config::OverlapAction,
-    domain::{Refusal, landing::Landing},
-};
+use super::locked_land::LockedLand;
+use super::pass::Outcome;
+use super::sent_back::{SentBack, Why, tell_other, tell_workers};
+use super::{finish, next_step};
+use crate::actions::core::errors;
+use crate::actions::land::overlap;
+use crate::actions::queue::landing_unit::Unit;
+use crate::config::OverlapAction;
+use crate::domain::Refusal;
+use crate::domain::landing::Landing;
 
 impl LockedLand<'_> {
     /// Sends back what this pass could not land, and tells the authors. For a failed check first searches, unless `may_check` is

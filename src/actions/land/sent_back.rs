@@ -6,18 +6,12 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::json;
 
-use crate::{
-    actions::{
-        mail::send::{send_system, send_to_workers},
-        queue::landing_unit::Unit,
-    },
-    domain::{
-        TaskId, commit_id,
-        landing::{FailedLandCheck, LandedWork, Landing},
-        message::{LAND_SOURCE, Priority, Recipient},
-    },
-    store::{WriteTx, sessions},
-};
+use crate::actions::mail::send::{send_system, send_to_workers};
+use crate::actions::queue::landing_unit::Unit;
+use crate::domain::landing::{FailedLandCheck, LandedWork, Landing};
+use crate::domain::message::{LAND_SOURCE, Priority, Recipient};
+use crate::domain::{TaskId, commit_id};
+use crate::store::{WriteTx, sessions};
 
 /// Work that is sent back at the end of the pass.
 #[derive(Debug)]

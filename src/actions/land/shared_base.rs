@@ -5,14 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, core::other_host, queue::landed_here},
-    config::project::worktree_top,
-    domain::{TaskId, commit_id, landing::Landing, plural},
-    env::Timestamp,
-    os::{git::Git, host},
-    store::{ReadTx, landings},
-};
+use crate::actions::App;
+use crate::actions::core::other_host;
+use crate::actions::queue::landed_here;
+use crate::config::project::worktree_top;
+use crate::domain::landing::Landing;
+use crate::domain::{TaskId, commit_id, plural};
+use crate::env::Timestamp;
+use crate::os::git::Git;
+use crate::os::host;
+use crate::store::{ReadTx, landings};
 
 /// How many landings of other hosts are compared.
 const MAX_LANDINGS: i64 = 50;

@@ -2,19 +2,13 @@
 
 use anyhow::Result;
 
-use super::{
-    at_work, pause, report,
-    request::{LandRequest, find},
-    schedule,
-};
-use crate::{
-    actions::{
-        Answer, App,
-        queue::{landing_unit::project_git, lane::checkout},
-    },
-    store::evidence,
-    wire::{FlakyCheckView, LandAtWorkView, LandQueueView},
-};
+use super::request::{LandRequest, find};
+use super::{at_work, pause, report, schedule};
+use crate::actions::queue::landing_unit::project_git;
+use crate::actions::queue::lane::checkout;
+use crate::actions::{Answer, App};
+use crate::store::evidence;
+use crate::wire::{FlakyCheckView, LandAtWorkView, LandQueueView};
 
 /// How many flaky checks are listed.
 const MAX_FLAKY: i64 = 10;

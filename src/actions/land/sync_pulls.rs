@@ -1,39 +1,32 @@
 //! What comes back from a forge: a merge finishes the work, a failed check or a reviewer's `changes requested` sends it back, and
 //! each fact is told once.
 
-use std::{cell::RefCell, fmt::Write as _};
+use std::cell::RefCell;
+use std::fmt::Write as _;
 
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{
-    base::{self, Base},
-    finish, lane_conflicts, lock,
-    propose::{forge_of, refusal},
-    report,
-    sent_back::tell_workers,
-    upstream::{self, UpstreamUse, Upstreams},
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{inside_session, other_host, trust},
-        queue::landing_unit::{Member, Unit, project_git},
-        sessions::prompt,
-    },
-    adapters::forge::Forge,
-    domain::{
-        Event, EventKind,
-        excerpt::excerpt,
-        landing::{Landing, LandingState},
-        pull_request::{ForgeCheck, ForgeLog, LanePullRequest, PullRequestState, PullState},
-        quote::{Mark, quote_up_to},
-        task::TaskStatus,
-    },
-    os::{git::Git, lock::FileLock},
-    store::{landings, lanes, pull_requests, tasks},
-    wire::{LandingView, PullRequestView, PullSyncView, PullSyncsView, work_name},
-};
+use super::base::{self, Base};
+use super::propose::{forge_of, refusal};
+use super::sent_back::tell_workers;
+use super::upstream::{self, UpstreamUse, Upstreams};
+use super::{finish, lane_conflicts, lock, report};
+use crate::actions::core::{inside_session, other_host, trust};
+use crate::actions::queue::landing_unit::{Member, Unit, project_git};
+use crate::actions::sessions::prompt;
+use crate::actions::{Answer, App};
+use crate::adapters::forge::Forge;
+use crate::domain::excerpt::excerpt;
+use crate::domain::landing::{Landing, LandingState};
+use crate::domain::pull_request::{ForgeCheck, ForgeLog, LanePullRequest, PullRequestState, PullState};
+use crate::domain::quote::{Mark, quote_up_to};
+use crate::domain::task::TaskStatus;
+use crate::domain::{Event, EventKind};
+use crate::os::git::Git;
+use crate::os::lock::FileLock;
+use crate::store::{landings, lanes, pull_requests, tasks};
+use crate::wire::{LandingView, PullRequestView, PullSyncView, PullSyncsView, work_name};
 
 /// How much of a comment or log a message quotes, in characters.
 const MAX_QUOTED_CHARS: usize = 4_000;

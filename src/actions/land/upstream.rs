@@ -1,23 +1,20 @@
 //! The upstream of a base during a landing: it is fetched before work is stacked on the base, and work is pushed to it before
 //! the base moves.
 
-use std::{cell::RefCell, collections::BTreeMap};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::{
-    base::{self, Base, Behind},
-    finish,
-    lane_conflicts::Move,
-};
-use crate::{
-    actions::{App, queue::landing_unit::Unit},
-    domain::{Refusal, landing::LandingState, plural},
-    os::{
-        git::{Fetched, Git, Upstream},
-        lock::FileLock,
-    },
-};
+use super::base::{self, Base, Behind};
+use super::finish;
+use super::lane_conflicts::Move;
+use crate::actions::App;
+use crate::actions::queue::landing_unit::Unit;
+use crate::domain::landing::LandingState;
+use crate::domain::{Refusal, plural};
+use crate::os::git::{Fetched, Git, Upstream};
+use crate::os::lock::FileLock;
 
 /// How a landing uses the upstreams of its bases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -5,26 +5,17 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use super::format_messages;
-use crate::{
-    actions::{
-        Answer, App,
-        core::{
-            errors, inside_session, lookup,
-            message_state::{event, expire},
-            server_outage::ServerOutage,
-        },
-    },
-    config::show_duration,
-    domain::{
-        Actor, EventKind, PersonName, Refusal, RoutingKey,
-        message::{Channel, Message, MessageStatus, OFFER_TIMEOUT_SECS, Recipient},
-        plural,
-        rules::delivery::{self, ReadPlan},
-    },
-    env::Timestamp,
-    store::{ReadTx, WriteTx, messages},
-    wire::MessageView,
-};
+use crate::actions::core::message_state::{event, expire};
+use crate::actions::core::server_outage::ServerOutage;
+use crate::actions::core::{errors, inside_session, lookup};
+use crate::actions::{Answer, App};
+use crate::config::show_duration;
+use crate::domain::message::{Channel, Message, MessageStatus, OFFER_TIMEOUT_SECS, Recipient};
+use crate::domain::rules::delivery::{self, ReadPlan};
+use crate::domain::{Actor, EventKind, PersonName, Refusal, RoutingKey, plural};
+use crate::env::Timestamp;
+use crate::store::{ReadTx, WriteTx, messages};
+use crate::wire::MessageView;
 
 /// Who reads an inbox: a session or person, with its lane and role.
 #[derive(Debug, Clone)]

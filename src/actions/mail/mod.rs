@@ -4,14 +4,10 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::{
-    domain::{
-        excerpt::excerpt,
-        message::{HUMAN_SOURCES, REVIEW_SOURCE, SAYS_FROM, WORDS},
-        quote::{Mark, quote},
-    },
-    wire::MessageView,
-};
+use crate::domain::excerpt::excerpt;
+use crate::domain::message::{HUMAN_SOURCES, REVIEW_SOURCE, SAYS_FROM, WORDS};
+use crate::domain::quote::{Mark, quote};
+use crate::wire::MessageView;
 
 pub mod inbox;
 pub mod outbox;

@@ -2,21 +2,15 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        Answer, App,
-        core::{ForceReason, message_state::event, other_host},
-    },
-    domain::{
-        EventKind, Refusal, SessionId,
-        message::{Message, MessageStatus, PromptWait, Recipient, WaitReason},
-        rules::waiting,
-        text_limits,
-    },
-    env::Timestamp,
-    store::{ReadTx, StoreError, approvals, messages, sessions},
-    wire::OutboxView,
-};
+use crate::actions::core::message_state::event;
+use crate::actions::core::{ForceReason, other_host};
+use crate::actions::{Answer, App};
+use crate::domain::message::{Message, MessageStatus, PromptWait, Recipient, WaitReason};
+use crate::domain::rules::waiting;
+use crate::domain::{EventKind, Refusal, SessionId, text_limits};
+use crate::env::Timestamp;
+use crate::store::{ReadTx, StoreError, approvals, messages, sessions};
+use crate::wire::OutboxView;
 
 #[derive(Debug, Clone)]
 pub struct OutboxFilter {

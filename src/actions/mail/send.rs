@@ -1,28 +1,20 @@
 //! Sending a message.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::{
-    actions::{
-        Answer, App,
-        core::{
-            lookup,
-            message_state::{event, expire, noun_and_name},
-        },
-    },
-    domain::{
-        Event, EventKind, LaneName, Refusal, SessionId,
-        id::Label,
-        message::{Message, MessageStatus, Priority, Recipient},
-        session::Session,
-        text_limits,
-    },
-    store::{ReadTx, WriteTx, messages, sessions},
-    wire::MessageView,
-};
+use crate::actions::core::lookup;
+use crate::actions::core::message_state::{event, expire, noun_and_name};
+use crate::actions::{Answer, App};
+use crate::domain::id::Label;
+use crate::domain::message::{Message, MessageStatus, Priority, Recipient};
+use crate::domain::session::Session;
+use crate::domain::{Event, EventKind, LaneName, Refusal, SessionId, text_limits};
+use crate::store::{ReadTx, WriteTx, messages, sessions};
+use crate::wire::MessageView;
 
 /// The source of a message that names none.
 pub const DEFAULT_SOURCE: &str = "mail";

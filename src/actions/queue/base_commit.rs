@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, core::inside_session},
-    os::git::{Fetched, Git, GitError},
-};
+use crate::actions::App;
+use crate::actions::core::inside_session;
+use crate::os::git::{Fetched, Git, GitError};
 
 /// Returns the commit at which new work on the branch `name` starts. In a project that shares its bases between hosts, this is
 /// the commit of the branch's upstream as it was last fetched, unless the local branch contains that commit; otherwise the

@@ -5,23 +5,17 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::task::claimed_task;
-use crate::{
-    actions::{Answer, App, core::lookup, mail},
-    domain::{
-        Event, EventKind, Refusal, TaskId,
-        checkpoint::{Checkpoint, CheckpointState},
-        message::Channel,
-        rules::fencing::TaskWrite,
-        session::Session,
-        task::Task,
-        text_limits,
-    },
-    store::{
-        StoreError, WriteTx,
-        checkpoints::{self, CheckpointFields},
-    },
-    wire::CheckpointResultView,
-};
+use crate::actions::core::lookup;
+use crate::actions::{Answer, App, mail};
+use crate::domain::checkpoint::{Checkpoint, CheckpointState};
+use crate::domain::message::Channel;
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::session::Session;
+use crate::domain::task::Task;
+use crate::domain::{Event, EventKind, Refusal, TaskId, text_limits};
+use crate::store::checkpoints::{self, CheckpointFields};
+use crate::store::{StoreError, WriteTx};
+use crate::wire::CheckpointResultView;
 
 /// Records a checkpoint with its event. `of` is the session that the checkpoint is about, when that is not the acting session.
 pub(crate) fn insert(

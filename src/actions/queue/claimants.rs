@@ -2,21 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    actions::core::{
-        launch_event,
-        session_process::{self, RunProcesses},
-    },
-    domain::{
-        SessionId, TaskId,
-        rules::death::{self, Claimant},
-        session::Session,
-        session_facts::{Aliveness, NextCommand, Seen},
-        task::{Task, TaskStatus},
-    },
-    store::{ReadTx, StoreError, sessions},
-    wire::{ClaimantView, TaskView},
-};
+use crate::actions::core::launch_event;
+use crate::actions::core::session_process::{self, RunProcesses};
+use crate::domain::rules::death::{self, Claimant};
+use crate::domain::session::Session;
+use crate::domain::session_facts::{Aliveness, NextCommand, Seen};
+use crate::domain::task::{Task, TaskStatus};
+use crate::domain::{SessionId, TaskId};
+use crate::store::{ReadTx, StoreError, sessions};
+use crate::wire::{ClaimantView, TaskView};
 
 /// The sessions of claimants. Each is looked at only once.
 #[derive(Debug, Default)]

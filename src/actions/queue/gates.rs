@@ -5,39 +5,26 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::{
-    actions::{
-        App,
-        core::lookup,
-        queue::{
-            base_commit,
-            lane::{checkout, work},
-            review::comments,
-            task_worktree::{self, WorkDirectory},
-        },
-    },
-    config::{project::worktree_top, sandbox_defaults},
-    domain::{
-        EventKind, Refusal, TaskId,
-        evidence::EvidenceResult,
-        id::Label,
-        review::Review,
-        review::{CommentStatus, LinePlace, OpenComment, ReviewComment},
-        rules::{
-            gate::{self, Blocker, Gate, GateFacts, GateReport, WorkFacts},
-            globs,
-            open_question::{self, OpenQuestion},
-        },
-        task::Task,
-    },
-    os::git::Git,
-    store::{
-        ReadTx, StoreError, checkpoints, claims,
-        events::{self, LoggedEvent},
-        evidence, handoffs, review_comments, reviews, sessions,
-    },
-    wire::ReviewCommentView,
-};
+use crate::actions::App;
+use crate::actions::core::lookup;
+use crate::actions::queue::base_commit;
+use crate::actions::queue::lane::{checkout, work};
+use crate::actions::queue::review::comments;
+use crate::actions::queue::task_worktree::{self, WorkDirectory};
+use crate::config::project::worktree_top;
+use crate::config::sandbox_defaults;
+use crate::domain::evidence::EvidenceResult;
+use crate::domain::id::Label;
+use crate::domain::review::{CommentStatus, LinePlace, OpenComment, Review, ReviewComment};
+use crate::domain::rules::gate::{self, Blocker, Gate, GateFacts, GateReport, WorkFacts};
+use crate::domain::rules::globs;
+use crate::domain::rules::open_question::{self, OpenQuestion};
+use crate::domain::task::Task;
+use crate::domain::{EventKind, Refusal, TaskId};
+use crate::os::git::Git;
+use crate::store::events::{self, LoggedEvent};
+use crate::store::{ReadTx, StoreError, checkpoints, claims, evidence, handoffs, review_comments, reviews, sessions};
+use crate::wire::ReviewCommentView;
 
 /// The facts from git about the task's work, collected before the transaction that evaluates the gates.
 #[derive(Debug, Default)]

@@ -5,20 +5,15 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::core::{app::App, lookup, other_host},
-    config::project::worktree_top,
-    domain::{
-        TaskId, commit_id,
-        task::{NotReadyReason, Task},
-    },
-    os::{git::Git, host},
-    store::{
-        ReadTx,
-        landings::{self, LandedDependency},
-        tasks,
-    },
-};
+use crate::actions::core::app::App;
+use crate::actions::core::{lookup, other_host};
+use crate::config::project::worktree_top;
+use crate::domain::task::{NotReadyReason, Task};
+use crate::domain::{TaskId, commit_id};
+use crate::os::git::Git;
+use crate::os::host;
+use crate::store::landings::{self, LandedDependency};
+use crate::store::{ReadTx, tasks};
 
 /// How many ready tasks are looked up together before a write is tried again.
 const MAX_LOOKED_AT: usize = 100;

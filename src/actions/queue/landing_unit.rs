@@ -4,29 +4,19 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        core::{errors, lookup, other_host},
-        queue::{
-            base_commit,
-            lane::{
-                checkout::{self, Presence},
-                work,
-            },
-        },
-    },
-    config::project::worktree_top,
-    domain::{
-        LaneName, Refusal, TaskId,
-        landing::Landing,
-        lane::{Lane, LaneStatus},
-        lane_work::LaneWork,
-        task::{DEFAULT_PRIORITY, Task, TaskStatus},
-    },
-    os::git::Git,
-    store::{ReadTx, landings, lanes, tasks},
-};
+use crate::actions::App;
+use crate::actions::core::{errors, lookup, other_host};
+use crate::actions::queue::base_commit;
+use crate::actions::queue::lane::checkout::{self, Presence};
+use crate::actions::queue::lane::work;
+use crate::config::project::worktree_top;
+use crate::domain::landing::Landing;
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::domain::lane_work::LaneWork;
+use crate::domain::task::{DEFAULT_PRIORITY, Task, TaskStatus};
+use crate::domain::{LaneName, Refusal, TaskId};
+use crate::os::git::Git;
+use crate::store::{ReadTx, landings, lanes, tasks};
 
 /// How many of the newest landings are searched.
 pub(in crate::actions) const MAX_EARLIER: i64 = 200;

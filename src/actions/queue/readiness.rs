@@ -4,27 +4,19 @@
 use anyhow::Result;
 
 use super::landing_unit::{self, Member, Unit};
-use crate::{
-    actions::{
-        App,
-        core::{lookup, other_host, work_sandbox},
-        queue::{
-            gates::{self, GitFacts},
-            landed_here,
-            lane::checkout,
-        },
-    },
-    config::project::worktree_top,
-    domain::{
-        Refusal, TaskId,
-        blocker::{Blocker, GateReport},
-        commit_id,
-        rules::{fencing::TaskWrite, gate::Gate},
-        task::{NotReadyReason, Task, TaskState},
-    },
-    os::git::Git,
-    store::{ReadTx, WriteTx},
-};
+use crate::actions::App;
+use crate::actions::core::{lookup, other_host, work_sandbox};
+use crate::actions::queue::gates::{self, GitFacts};
+use crate::actions::queue::landed_here;
+use crate::actions::queue::lane::checkout;
+use crate::config::project::worktree_top;
+use crate::domain::blocker::{Blocker, GateReport};
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::rules::gate::Gate;
+use crate::domain::task::{NotReadyReason, Task, TaskState};
+use crate::domain::{Refusal, TaskId, commit_id};
+use crate::os::git::Git;
+use crate::store::{ReadTx, WriteTx};
 
 /// How many changed files a refusal names.
 const MAX_DISPLAYED: usize = 3;

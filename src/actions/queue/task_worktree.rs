@@ -4,16 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        core::{lookup, other_host},
-    },
-    config::project::{is_same_repository, worktree_damage, worktree_top},
-    domain::{Refusal, TaskId, lane::Lane, session::Session, task::Task},
-    os::git::Git,
-    store::{ReadTx, claims, sessions},
-};
+use crate::actions::App;
+use crate::actions::core::{lookup, other_host};
+use crate::config::project::{is_same_repository, worktree_damage, worktree_top};
+use crate::domain::lane::Lane;
+use crate::domain::session::Session;
+use crate::domain::task::Task;
+use crate::domain::{Refusal, TaskId};
+use crate::os::git::Git;
+use crate::store::{ReadTx, claims, sessions};
 
 const FULL_HASH_DIGITS: usize = 40;
 

@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, core::lookup},
-    domain::{EventKind, SessionId, session::Activity},
-    env::Timestamp,
-    store::events::{self, LoggedEvent},
-};
+use crate::actions::App;
+use crate::actions::core::lookup;
+use crate::domain::session::Activity;
+use crate::domain::{EventKind, SessionId};
+use crate::env::Timestamp;
+use crate::store::events::{self, LoggedEvent};
 
 /// The largest number of activity changes that are read. Older ones are left out.
 const MAX_CHANGES: usize = 400;

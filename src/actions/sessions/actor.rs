@@ -1,6 +1,7 @@
 //! A session as the actor of a change.
 
-use crate::domain::{Actor, session::Session};
+use crate::domain::Actor;
+use crate::domain::session::Session;
 
 /// Describes the session as the actor of a change. The epoch is `None`, because it belongs to a claim.
 pub fn of_session(session: &Session) -> Actor {

@@ -4,15 +4,12 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        core::{errors, other_host, session_process, trust},
-    },
-    adapters::{self, Adapter, builtin_scripts},
-    domain::{Refusal, session::Session},
-    env::vars,
-};
+use crate::actions::App;
+use crate::actions::core::{errors, other_host, session_process, trust};
+use crate::adapters::{self, Adapter, builtin_scripts};
+use crate::domain::Refusal;
+use crate::domain::session::Session;
+use crate::env::vars;
 
 /// Returns the adapter that calls the session's backend. `words` are the arguments of the Fairway command that the error
 /// suggests when the session is on another host.

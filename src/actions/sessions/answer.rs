@@ -2,43 +2,29 @@
 
 use anyhow::Result;
 
-use super::{
-    control::{
-        answer_lock,
-        dialog::{self, RecordedDialogs},
-        question,
-        running_session::{self, RunningSession},
-    },
-    prompt::{self, listener},
-    report::idle_screen,
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{errors, lookup, session_events, session_overview},
-        queue::checkpoint,
-    },
-    adapters::AdapterError,
-    config::DialogProfile,
-    domain::{
-        EventKind, Refusal, SessionId, TaskId,
-        checkpoint::CheckpointState,
-        excerpt::excerpt,
-        question::{QuestionId, QuestionNumber},
-        rules::{
-            open_question::{AnswerWay, answer_way},
-            screen_dialog::Dialog,
-            session_machine::{Report, SessionEvent},
-        },
-        secrets,
-        session::{ANSWER_SOURCE, Activity, HOOK_SOURCE},
-        session_facts::SessionOverview,
-        text_limits::{self, MAX_LINE_BYTES},
-    },
-    os::lock::FileLock,
-    store::{ReadTx, WriteTx, approvals, checkpoints, overview, session_reports},
-    wire::SessionView,
-};
+use super::control::dialog::{self, RecordedDialogs};
+use super::control::running_session::{self, RunningSession};
+use super::control::{answer_lock, question};
+use super::prompt::{self, listener};
+use super::report::idle_screen;
+use crate::actions::core::{errors, lookup, session_events, session_overview};
+use crate::actions::queue::checkpoint;
+use crate::actions::{Answer, App};
+use crate::adapters::AdapterError;
+use crate::config::DialogProfile;
+use crate::domain::checkpoint::CheckpointState;
+use crate::domain::excerpt::excerpt;
+use crate::domain::question::{QuestionId, QuestionNumber};
+use crate::domain::rules::open_question::{AnswerWay, answer_way};
+use crate::domain::rules::screen_dialog::Dialog;
+use crate::domain::rules::session_machine::{Report, SessionEvent};
+use crate::domain::session::{ANSWER_SOURCE, Activity, HOOK_SOURCE};
+use crate::domain::session_facts::SessionOverview;
+use crate::domain::text_limits::{self, MAX_LINE_BYTES};
+use crate::domain::{EventKind, Refusal, SessionId, TaskId, secrets};
+use crate::os::lock::FileLock;
+use crate::store::{ReadTx, WriteTx, approvals, checkpoints, overview, session_reports};
+use crate::wire::SessionView;
 
 /// The reason why a question that is not open cannot be answered.
 const SETTLED: &str = "it is settled, or was never asked";

@@ -1,14 +1,16 @@
 //! Whether a person is present: who watches for permission requests, and which sessions have a terminal attached. Presence is a
 //! shared lock on a file, so that it ends with the process, however that ends.
 
-use std::{io, path::PathBuf, thread};
+use std::path::PathBuf;
+use std::{io, thread};
 
 use super::control::running_session::RunningSession;
-use crate::{
-    actions::App,
-    domain::{SessionId, session::Session},
-    os::{files, lock::SharedLock, notify::notify_all},
-};
+use crate::actions::App;
+use crate::domain::SessionId;
+use crate::domain::session::Session;
+use crate::os::files;
+use crate::os::lock::SharedLock;
+use crate::os::notify::notify_all;
 
 /// The name of the watchers' file. A session's file has a name with a colon, which no session's id has.
 const WATCHERS: &str = "approvals";

@@ -4,24 +4,17 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::prompt;
-use crate::{
-    actions::{
-        Answer, App,
-        core::{inside_session, lookup, session_events},
-        mail::send,
-    },
-    domain::{
-        Event, EventKind, Refusal, SessionId, TaskId,
-        budget::{self, Amount, Budget, BudgetKind, BudgetState},
-        message::{Priority, Recipient},
-        rules::session_machine::SessionEvent,
-        session::{Activity, NO_END, Session},
-        text_limits,
-    },
-    env::Timestamp,
-    store::{ReadTx, WriteTx, messages, overview, sessions, usage},
-    wire::BudgetView,
-};
+use crate::actions::core::{inside_session, lookup, session_events};
+use crate::actions::mail::send;
+use crate::actions::{Answer, App};
+use crate::domain::budget::{self, Amount, Budget, BudgetKind, BudgetState};
+use crate::domain::message::{Priority, Recipient};
+use crate::domain::rules::session_machine::SessionEvent;
+use crate::domain::session::{Activity, NO_END, Session};
+use crate::domain::{Event, EventKind, Refusal, SessionId, TaskId, text_limits};
+use crate::env::Timestamp;
+use crate::store::{ReadTx, WriteTx, messages, overview, sessions, usage};
+use crate::wire::BudgetView;
 
 /// The source of the messages about a budget.
 const SOURCE: &str = "budget";

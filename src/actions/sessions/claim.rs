@@ -3,14 +3,10 @@
 use anyhow::Result;
 
 use super::liveness::dead;
-use crate::{
-    actions::{
-        Answer, App,
-        core::dead_session::DeadSession,
-        queue::task::claim::{self, ClaimRequest},
-    },
-    domain::Refusal,
-};
+use crate::actions::core::dead_session::DeadSession;
+use crate::actions::queue::task::claim::{self, ClaimRequest};
+use crate::actions::{Answer, App};
+use crate::domain::Refusal;
 
 /// How often a claim is tried while the dead sessions' rows change: their supervisors may still record their ends.
 const MAX_ATTEMPTS: usize = 4;

@@ -2,18 +2,12 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        core::{
-            last_heard::{LastHeard, Subject},
-            other_host, session_events,
-        },
-    },
-    domain::session::{Session, SessionStatus},
-    env::Timestamp,
-    store::{ReadTx, WriteTx},
-};
+use crate::actions::App;
+use crate::actions::core::last_heard::{LastHeard, Subject};
+use crate::actions::core::{other_host, session_events};
+use crate::domain::session::{Session, SessionStatus};
+use crate::env::Timestamp;
+use crate::store::{ReadTx, WriteTx};
 
 /// Returns when a session of another host was last heard of, provided that this is long enough ago to give the session up, or
 /// that `forced` is set.

@@ -4,12 +4,11 @@
 use anyhow::Result;
 
 use super::actor;
-use crate::{
-    actions::App,
-    config::session_variables,
-    domain::{Actor, id::Label},
-    store::sessions,
-};
+use crate::actions::App;
+use crate::config::session_variables;
+use crate::domain::Actor;
+use crate::domain::id::Label;
+use crate::store::sessions;
 
 /// Finds the live session whose conversation a provider's environment variable names, and returns it as the actor. A role or
 /// lane that the caller named stays. `None` when no variable names a live session of this store. The store is opened only when

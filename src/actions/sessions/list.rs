@@ -4,27 +4,20 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
+use crate::actions::App;
 pub use crate::actions::core::session_overview::SessionScope;
-use crate::{
-    actions::{
-        App,
-        core::{errors, lookup, other_host, session_overview, session_process::RunProcesses},
-        queue::claimants,
-        sessions::{
-            liveness::silence,
-            report::{shown_idle, turn_end},
-        },
-    },
-    config::newest_proof,
-    domain::{
-        SessionId,
-        other_host::OtherHost,
-        session::Session,
-        session_facts::{NextCommand, SessionOverview},
-    },
-    store::{overview, session_reports},
-    wire::{ProtocolView, SessionOverviewView},
-};
+use crate::actions::core::session_process::RunProcesses;
+use crate::actions::core::{errors, lookup, other_host, session_overview};
+use crate::actions::queue::claimants;
+use crate::actions::sessions::liveness::silence;
+use crate::actions::sessions::report::{shown_idle, turn_end};
+use crate::config::newest_proof;
+use crate::domain::SessionId;
+use crate::domain::other_host::OtherHost;
+use crate::domain::session::Session;
+use crate::domain::session_facts::{NextCommand, SessionOverview};
+use crate::store::{overview, session_reports};
+use crate::wire::{ProtocolView, SessionOverviewView};
 
 /// The sessions of a scope with the facts about them, oldest first. Sessions that are silent for too long count as stale, no
 /// matter which status is recorded.

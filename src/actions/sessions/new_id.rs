@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, core::errors},
-    domain::{Role, SessionId, id::Label},
-    store::{ReadTx, sessions},
-};
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::domain::id::Label;
+use crate::domain::{Role, SessionId};
+use crate::store::{ReadTx, sessions};
 
 /// A new id, `<role>-<provider>-<5 random characters>`, that no session has or had. A long prefix is cut.
 pub(in crate::actions) fn new_id(

@@ -1,29 +1,25 @@
 //! Parking: a session that waits for a time, because of a usage limit or because a person wants it.
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::Value;
 
 use super::{budget, prompt};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{lookup, session_events, session_process},
-    },
-    adapters::plumbing::transcript,
-    config::LimitProfile,
-    domain::{
-        Refusal, SessionId,
-        id::Label,
-        rules::{session_machine::SessionEvent, work::ProviderParking},
-        text_limits,
-    },
-    env::Timestamp,
-    os::poll_until::poll_until,
-    store::{ReadTx, StoreError, sessions},
-    wire::SessionView,
-};
+use crate::actions::core::{lookup, session_events, session_process};
+use crate::actions::{Answer, App};
+use crate::adapters::plumbing::transcript;
+use crate::config::LimitProfile;
+use crate::domain::id::Label;
+use crate::domain::rules::session_machine::SessionEvent;
+use crate::domain::rules::work::ProviderParking;
+use crate::domain::{Refusal, SessionId, text_limits};
+use crate::env::Timestamp;
+use crate::os::poll_until::poll_until;
+use crate::store::{ReadTx, StoreError, sessions};
+use crate::wire::SessionView;
 
 /// How many bytes of a provider's transcript are read from its end, and how many lines.
 const MAX_BYTES: u64 = 256 << 10;

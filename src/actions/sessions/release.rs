@@ -3,11 +3,12 @@
 use anyhow::Result;
 
 use super::liveness::dead;
-use crate::{
-    actions::{Answer, App, core::inside_session, queue::task::release},
-    domain::{LaneName, TaskId, session::SessionStatus},
-    store::{ReadTx, claims},
-};
+use crate::actions::core::inside_session;
+use crate::actions::queue::task::release;
+use crate::actions::{Answer, App};
+use crate::domain::session::SessionStatus;
+use crate::domain::{LaneName, TaskId};
+use crate::store::{ReadTx, claims};
 
 /// Releases the claims of sessions that are proven dead: those of a lane, those on `tasks`, or all. For persons: it is refused
 /// inside a session. The claims of a session of which something may be alive stay. A note says why when it is stale or has ended,

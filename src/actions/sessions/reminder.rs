@@ -1,32 +1,29 @@
 //! Reminders: a session that has stopped is told once more what its task still needs.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 
 use anyhow::Result;
 use serde_json::json;
 
-use super::{
-    list,
-    prompt::{self, NewPrompt},
-    report::turn_end,
-};
-use crate::{
-    actions::{Answer, App, core::session_overview, mail::send, sessions::prompt::DEFAULT_SOURCE},
-    domain::{
-        Event, EventKind, Refusal, SessionId,
-        ended_turn::{EndedTurn, TurnEnd},
-        id::Label,
-        message::{Priority, REMINDER_SOURCE, Recipient},
-        rules::turn_end::may_remind,
-        session::Session,
-    },
-    os::{digest::sha256_hex, git::Git},
-    store::{
-        ReadTx,
-        events::{self, LoggedEvent},
-        overview, sessions,
-    },
-};
+use super::list;
+use super::prompt::{self, NewPrompt};
+use super::report::turn_end;
+use crate::actions::core::session_overview;
+use crate::actions::mail::send;
+use crate::actions::sessions::prompt::DEFAULT_SOURCE;
+use crate::actions::{Answer, App};
+use crate::domain::ended_turn::{EndedTurn, TurnEnd};
+use crate::domain::id::Label;
+use crate::domain::message::{Priority, REMINDER_SOURCE, Recipient};
+use crate::domain::rules::turn_end::may_remind;
+use crate::domain::session::Session;
+use crate::domain::{Event, EventKind, Refusal, SessionId};
+use crate::os::digest::sha256_hex;
+use crate::os::git::Git;
+use crate::store::events::{self, LoggedEvent};
+use crate::store::{ReadTx, overview, sessions};
 
 /// The member of the event that tells apart states of the work.
 const WORK: &str = "work";

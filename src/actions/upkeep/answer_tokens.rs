@@ -4,14 +4,10 @@
 use anyhow::{Context as _, Result};
 
 use super::private_json::PrivateJson;
-use crate::{
-    config::Project,
-    domain::{
-        Refusal,
-        answer_token::{AnswerToken, AnswerTokens},
-    },
-    env::Timestamp,
-};
+use crate::config::Project;
+use crate::domain::Refusal;
+use crate::domain::answer_token::{AnswerToken, AnswerTokens};
+use crate::env::Timestamp;
 
 pub(super) const NAME: &str = "answer-tokens";
 
@@ -57,10 +53,8 @@ impl AnswerTokenFile {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        fs,
-        os::unix::fs::{MetadataExt as _, PermissionsExt as _},
-    };
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
     use super::*;
 

@@ -1,26 +1,21 @@
 //! Copies of the store: making and restoring backups and snapshots, and accepting a loss of events.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use anyhow::Result;
 use serde_json::json;
 
-use crate::{
-    actions::{Answer, App, jobs::recover},
-    config::masked_url,
-    domain::{
-        Refusal, age,
-        finding::{Finding, Severity},
-        plural,
-        refusal::SNAPSHOT,
-    },
-    os::files,
-    store::{
-        StoreError, backup, events, progress, sessions, sibling_path,
-        snapshots::{self, Snapshot},
-    },
-    wire::{BackupView, MissingEventsView, RestoreView, SnapshotView},
-};
+use crate::actions::jobs::recover;
+use crate::actions::{Answer, App};
+use crate::config::masked_url;
+use crate::domain::finding::{Finding, Severity};
+use crate::domain::refusal::SNAPSHOT;
+use crate::domain::{Refusal, age, plural};
+use crate::os::files;
+use crate::store::snapshots::{self, Snapshot};
+use crate::store::{StoreError, backup, events, progress, sessions, sibling_path};
+use crate::wire::{BackupView, MissingEventsView, RestoreView, SnapshotView};
 
 /// Writes a checked backup of the store to a file. `force` replaces an existing file.
 ///

@@ -1,18 +1,14 @@
 //! The file in the project's state directory with the certificate, and its key, with which the page is served in the network.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::private_json::read_private;
-use crate::{
-    env::Timestamp,
-    os::{digest, files},
-};
+use crate::env::Timestamp;
+use crate::os::{digest, files};
 
 pub(super) const FILE: &str = "page-certificate.json";
 

@@ -1,21 +1,19 @@
 //! Showing and checking the configuration.
 
-use std::{
-    fs, io,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use toml::{Table, Value};
 
-use crate::{
-    actions::{App, core::trust, upkeep::editor},
-    config::{self, ConfigError, Project, check_text},
-    env::Env,
-    os::files,
-    wire::{ConfigCheckView, SettingView},
-};
+use crate::actions::App;
+use crate::actions::core::trust;
+use crate::actions::upkeep::editor;
+use crate::config::{self, ConfigError, Project, check_text};
+use crate::env::Env;
+use crate::os::files;
+use crate::wire::{ConfigCheckView, SettingView};
 
 /// Every effective setting, in the order of the example file.
 pub fn show(app: &App) -> Vec<SettingView> {

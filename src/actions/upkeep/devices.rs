@@ -1,23 +1,21 @@
 //! The browsers that are paired with the page: pairing, listing and revoking.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
 use super::private_json::PrivateJson;
-use crate::{
-    actions::{Answer, App, core::inside_session},
-    api_client::{ApiClient, server_files::ShownPage},
-    config::Project,
-    domain::{
-        Refusal,
-        device::{self, Device, DeviceAccess, PAIRING_LIFETIME, PairedDevices, Pairing},
-        id::DeviceName,
-        plural,
-    },
-    os::random,
-    wire::{DevicePairView, DeviceRevokedView, DeviceView},
-};
+use crate::actions::core::inside_session;
+use crate::actions::{Answer, App};
+use crate::api_client::ApiClient;
+use crate::api_client::server_files::ShownPage;
+use crate::config::Project;
+use crate::domain::device::{self, Device, DeviceAccess, PAIRING_LIFETIME, PairedDevices, Pairing};
+use crate::domain::id::DeviceName;
+use crate::domain::{Refusal, plural};
+use crate::os::random;
+use crate::wire::{DevicePairView, DeviceRevokedView, DeviceView};
 
 /// How long a server may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -185,10 +183,8 @@ impl DeviceFile {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        fs,
-        os::unix::fs::{MetadataExt as _, PermissionsExt as _},
-    };
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
     use super::*;
 

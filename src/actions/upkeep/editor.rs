@@ -1,13 +1,13 @@
 //! The person's editor, chosen as git does.
 
-use std::{ffi::OsString, path::Path};
+use std::ffi::OsString;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::{
-    env::{Env, vars},
-    os::{exit_reason::ExitReason, foreground},
-};
+use crate::env::{Env, vars};
+use crate::os::exit_reason::ExitReason;
+use crate::os::foreground;
 
 /// Opens a file or directory in the person's editor, with the working directory `cwd`, and waits until the editor exits.
 ///

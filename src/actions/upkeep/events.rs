@@ -4,15 +4,12 @@ use std::ops::ControlFlow;
 
 use anyhow::Result;
 
-use crate::actions::{
-    App,
-    core::{errors, server_outage::ServerOutage},
-};
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::actions::core::server_outage::ServerOutage;
 pub use crate::store::events::EventFilter;
-use crate::{
-    store::{ReadTx, StoreError, events},
-    wire::EventView,
-};
+use crate::store::{ReadTx, StoreError, events};
+use crate::wire::EventView;
 
 const BATCH_SIZE: usize = 1_000;
 

@@ -2,41 +2,28 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        core::{
-            lookup, other_host, session_overview,
-            session_process::{self, RunProcesses},
-        },
-        queue::{
-            claimants, landed_here,
-            lane::work::{self, WorkPlace},
-            task::{claim, timeline::transition_detail},
-        },
-        sessions::{
-            control::suggestions,
-            liveness::{backend_probe::BackendProber, facts},
-            report::turn_end,
-        },
-    },
-    domain::{
-        EventKind, Refusal, SessionId, TaskId,
-        rules::staleness::{BackendObservation, Liveness, ProcessObservation},
-        session::{Activity, Session, SessionStatus},
-        session_facts::SessionOverview,
-        task::Task,
-    },
-    env::Timestamp,
-    os::host,
-    store::{
-        ReadTx, checkpoints, claims,
-        events::{self, LoggedEvent},
-        overview, session_reports, sessions,
-        tasks::{self, ListScope},
-    },
-    wire::ExplainView,
-};
+use crate::actions::App;
+use crate::actions::core::session_process::{self, RunProcesses};
+use crate::actions::core::{lookup, other_host, session_overview};
+use crate::actions::queue::lane::work::{self, WorkPlace};
+use crate::actions::queue::task::claim;
+use crate::actions::queue::task::timeline::transition_detail;
+use crate::actions::queue::{claimants, landed_here};
+use crate::actions::sessions::control::suggestions;
+use crate::actions::sessions::liveness::backend_probe::BackendProber;
+use crate::actions::sessions::liveness::facts;
+use crate::actions::sessions::report::turn_end;
+use crate::domain::rules::staleness::{BackendObservation, Liveness, ProcessObservation};
+use crate::domain::session::{Activity, Session, SessionStatus};
+use crate::domain::session_facts::SessionOverview;
+use crate::domain::task::Task;
+use crate::domain::{EventKind, Refusal, SessionId, TaskId};
+use crate::env::Timestamp;
+use crate::os::host;
+use crate::store::events::{self, LoggedEvent};
+use crate::store::tasks::{self, ListScope};
+use crate::store::{ReadTx, checkpoints, claims, overview, session_reports, sessions};
+use crate::wire::ExplainView;
 
 /// The maximum number of former claimants in an explanation.
 const MAX_FORMER_CLAIMANTS: usize = 10;

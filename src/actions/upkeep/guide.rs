@@ -1,11 +1,12 @@
 //! The contract for agents: how to work in a project with Fairway.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use crate::{config::Project, domain::Refusal, env::Env, os::digest::sha256_hex};
+use crate::config::Project;
+use crate::domain::Refusal;
+use crate::env::Env;
+use crate::os::digest::sha256_hex;
 
 pub const CONTRACT: &str = include_str!("agents.md");
 pub const CONTRACT_FILE: &str = "AGENTS.md";

@@ -4,17 +4,14 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{Answer, App},
-    domain::{Refusal, other_host::OtherHost, plural},
-    env::{Clock, Timestamp},
-    os::host::{self, HostIdentity},
-    store::{
-        ReadTx, StoreError,
-        hosts::{self, Host, HostUse},
-    },
-    wire::{HostRenewedView, HostView},
-};
+use crate::actions::{Answer, App};
+use crate::domain::other_host::OtherHost;
+use crate::domain::{Refusal, plural};
+use crate::env::{Clock, Timestamp};
+use crate::os::host::{self, HostIdentity};
+use crate::store::hosts::{self, Host, HostUse};
+use crate::store::{ReadTx, StoreError};
+use crate::wire::{HostRenewedView, HostView};
 
 const MAX_NAMED: usize = 5;
 /// After this time a silent host without sessions, jobs and lanes is left out of the list.

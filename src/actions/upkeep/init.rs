@@ -1,33 +1,22 @@
 //! Creating a project.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use super::{
-    guide::{CONTRACT, CONTRACT_FILE, is_earlier},
-    store::config as store_config,
-};
-use crate::{
-    actions::{
-        Answer,
-        core::{inside_session, open_store, store_safety},
-    },
-    config::{
-        self, Project, SCHEMA_FILE, StoreEngine, StoreSettings, load_in_force, masked_url, project::CONFIG_FILE, trust,
-    },
-    domain::{Refusal, plural},
-    env::Env,
-    os::{
-        files,
-        git::{Git, Repository},
-    },
-    store::{StoreError, backup, integrity, progress},
-    wire::InitView,
-};
+use super::guide::{CONTRACT, CONTRACT_FILE, is_earlier};
+use super::store::config as store_config;
+use crate::actions::Answer;
+use crate::actions::core::{inside_session, open_store, store_safety};
+use crate::config::project::CONFIG_FILE;
+use crate::config::{self, Project, SCHEMA_FILE, StoreEngine, StoreSettings, load_in_force, masked_url, trust};
+use crate::domain::{Refusal, plural};
+use crate::env::Env;
+use crate::os::files;
+use crate::os::git::{Git, Repository};
+use crate::store::{StoreError, backup, integrity, progress};
+use crate::wire::InitView;
 
 /// The actor of a new store's first transaction.
 const CREATOR: &str = "init";

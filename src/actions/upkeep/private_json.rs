@@ -1,18 +1,18 @@
 //! Private files in the project's state directory: JSON that this user alone may read and write, changed under a lock.
 
-use std::{
-    fs::{File, OpenOptions},
-    io::{self, Read as _},
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use nix::fcntl::OFlag;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::os::{files, lock::FileLock, user};
+use crate::os::lock::FileLock;
+use crate::os::{files, user};
 
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_BYTES: u64 = 1 << 20;

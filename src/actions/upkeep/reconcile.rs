@@ -1,48 +1,34 @@
 //! Reconciling the store with reality: exited sessions become stale, live ones are revived, everything else is reported.
 //! Tasks keep status, claimant and epoch.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
-    sync::mpsc,
-    thread,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::mpsc;
+use std::thread;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        Answer, App,
-        board::silent_hosts::{self, SilentHosts},
-        jobs::{
-            gc, notify,
-            recover::{self, Recovered},
-        },
-        sessions::{
-            liveness::{
-                apply::{apply, should_revive},
-                backend_probe::BackendProber,
-                facts,
-            },
-            prompt,
-            report::idle_screen::{self, ScreenVerdict},
-        },
-    },
-    adapters::{self, plumbing::SessionDir},
-    domain::{
-        SessionId, TaskId,
-        rules::staleness::{self, BackendObservation, Liveness, ProcessObservation, StaleCause},
-        session::{Session, SessionStatus},
-        task::Task,
-    },
-    env::Timestamp,
-    os::{files, lock::FileLock},
-    store::{
-        ReadTx, StoreError, sessions,
-        tasks::{self, ListScope},
-    },
-    wire::{ReconcileEntryView, ReconcileView, RecoveredJobView},
-};
+use crate::actions::board::silent_hosts::{self, SilentHosts};
+use crate::actions::jobs::recover::{self, Recovered};
+use crate::actions::jobs::{gc, notify};
+use crate::actions::sessions::liveness::apply::{apply, should_revive};
+use crate::actions::sessions::liveness::backend_probe::BackendProber;
+use crate::actions::sessions::liveness::facts;
+use crate::actions::sessions::prompt;
+use crate::actions::sessions::report::idle_screen::{self, ScreenVerdict};
+use crate::actions::{Answer, App};
+use crate::adapters;
+use crate::adapters::plumbing::SessionDir;
+use crate::domain::rules::staleness::{self, BackendObservation, Liveness, ProcessObservation, StaleCause};
+use crate::domain::session::{Session, SessionStatus};
+use crate::domain::task::Task;
+use crate::domain::{SessionId, TaskId};
+use crate::env::Timestamp;
+use crate::os::files;
+use crate::os::lock::FileLock;
+use crate::store::tasks::{self, ListScope};
+use crate::store::{ReadTx, StoreError, sessions};
+use crate::wire::{ReconcileEntryView, ReconcileView, RecoveredJobView};
 
 type Assessment = (Session, Liveness);
 

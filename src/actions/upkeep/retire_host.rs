@@ -4,34 +4,21 @@
 use anyhow::Result;
 
 use super::hosts::{self, KnownHost};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{
-            inside_session,
-            last_heard::{LastHeard, Subject},
-            message_state, session_events,
-        },
-        jobs::{finish, queue_waiter, scheduler},
-        queue::task::release,
-    },
-    domain::{
-        Event, EventKind,
-        ended_by::GIVEN_UP_REASON,
-        job::{JobResult, JobStatus},
-        lane::{Lane, LaneStatus},
-        plural,
-        session::{Session, SessionStatus},
-        text_limits,
-    },
-    os::{
-        git::{Git, Repository},
-        host::HostIdentity,
-    },
-    store::{WriteTx, jobs, lanes, sessions},
-    supervisor::JobDir,
-    wire::{HostRetiredView, RetiredLaneView},
-};
+use crate::actions::core::last_heard::{LastHeard, Subject};
+use crate::actions::core::{inside_session, message_state, session_events};
+use crate::actions::jobs::{finish, queue_waiter, scheduler};
+use crate::actions::queue::task::release;
+use crate::actions::{Answer, App};
+use crate::domain::ended_by::GIVEN_UP_REASON;
+use crate::domain::job::{JobResult, JobStatus};
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::domain::session::{Session, SessionStatus};
+use crate::domain::{Event, EventKind, plural, text_limits};
+use crate::os::git::{Git, Repository};
+use crate::os::host::HostIdentity;
+use crate::store::{WriteTx, jobs, lanes, sessions};
+use crate::supervisor::JobDir;
+use crate::wire::{HostRetiredView, RetiredLaneView};
 
 /// Records the sessions of another host as failed and its jobs as lost, and releases the claims of its sessions. Work in
 /// review stays. Lanes whose worktree is on that host stay too; the answer lists them, and says for each whether a remote had

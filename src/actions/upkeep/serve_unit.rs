@@ -1,21 +1,19 @@
 //! The systemd user unit that keeps the server of a project running. It holds no secret: keys of devices are in their file.
 
-use std::{
-    fs, io,
-    net::{SocketAddr, TcpListener},
-    os::unix::ffi::OsStrExt as _,
-    path::{Path, PathBuf},
-};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::{Context as _, Result};
 
-use crate::{
-    actions::{App, core::inside_session},
-    domain::Refusal,
-    env::{Env, vars},
-    os::{digest::sha256_hex, executable, files, systemd_unit},
-    wire::ServeUnitView,
-};
+use crate::actions::App;
+use crate::actions::core::inside_session;
+use crate::domain::Refusal;
+use crate::env::{Env, vars};
+use crate::os::digest::sha256_hex;
+use crate::os::{executable, files, systemd_unit};
+use crate::wire::ServeUnitView;
 
 /// The first line of a unit that Fairway wrote. Another file is never replaced or removed.
 const MARK: &str = "# Written by fairway serve --install; fairway serve --uninstall removes it.";

@@ -1,16 +1,14 @@
 //! Probes of `attach`: a terminal that is attached to a session.
 
-use std::{
-    io::{self, Read},
-    time::Duration,
-};
+use std::io::{self, Read};
+use std::time::Duration;
 
-use super::{
-    call_result::{Deviation, ProbeResult, quoted},
-    harness::Harness,
-    probe_session::ProbeSession,
-};
-use crate::os::{pty::Pty, session_leader::Running, terminal::Size};
+use super::call_result::{Deviation, ProbeResult, quoted};
+use super::harness::Harness;
+use super::probe_session::ProbeSession;
+use crate::os::pty::Pty;
+use crate::os::session_leader::Running;
+use crate::os::terminal::Size;
 
 const SIZE: Size = Size { rows: 24, cols: 80 };
 /// The text that the program prints.

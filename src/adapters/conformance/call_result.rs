@@ -1,8 +1,10 @@
 //! A script's answer to one call, and how it can be wrong.
 
-use std::{io, time::Duration};
+use std::io;
+use std::time::Duration;
 
-use crate::os::{capture::Captured, exit_reason::ExitReason};
+use crate::os::capture::Captured;
+use crate::os::exit_reason::ExitReason;
 
 /// How much of an unexpected text a report quotes, in characters.
 const MAX_QUOTED_CHARS: usize = 300;

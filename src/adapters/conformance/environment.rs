@@ -1,18 +1,16 @@
 //! Probes of the program's environment, directory and arguments: they must be exactly the given ones, with nothing from the
 //! script's caller.
 
-use std::{collections::BTreeMap, ffi::OsStr, os::unix::ffi::OsStrExt};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
-use super::{
-    call_result::{Deviation, ProbeResult, first_difference, quoted},
-    harness::{Harness, PROBE_PROGRAM},
-    probe_session::ProbeSession,
-};
-use crate::{
-    adapters::plumbing::probe_program::{self, read_record},
-    env::vars,
-    os::files,
-};
+use super::call_result::{Deviation, ProbeResult, first_difference, quoted};
+use super::harness::{Harness, PROBE_PROGRAM};
+use super::probe_session::ProbeSession;
+use crate::adapters::plumbing::probe_program::{self, read_record};
+use crate::env::vars;
+use crate::os::files;
 
 /// The value of variables in the environment of a call. A program must not see it unless the variable was given to it.
 const CALLER_VALUE: &str = "of-the-surroundings";

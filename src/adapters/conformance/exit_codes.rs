@@ -1,10 +1,8 @@
 //! Probes of exit code 2: it must mean "unknown operation" and nothing else.
 
-use super::{
-    call_result::{Deviation, ProbeResult},
-    harness::Harness,
-    operations::{OPERATIONS, UNKNOWN},
-};
+use super::call_result::{Deviation, ProbeResult};
+use super::harness::Harness;
+use super::operations::{OPERATIONS, UNKNOWN};
 use crate::os::exit_reason::ExitReason;
 
 pub(super) fn run(bench: &Harness) {

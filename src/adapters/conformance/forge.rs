@@ -1,19 +1,16 @@
 //! The conformance cases of a forge script. They only read: nothing is opened, said or changed on a forge.
 
-use std::{path::Path, time::Instant};
+use std::path::Path;
+use std::time::Instant;
 
 use serde_json::Value;
 
 use super::call_result::{CallResult, Deviation, ProbeResult};
-use crate::{
-    adapters::{
-        AdapterError,
-        forge::{Forge, OPERATIONS},
-    },
-    domain::pull_request::{ForgeLog, ForgeWhy, PullRequestState},
-    os::exit_reason::ExitReason,
-    wire::{AdapterCheckView, OperationCheckView, ProbeOutcome, ProbeView},
-};
+use crate::adapters::AdapterError;
+use crate::adapters::forge::{Forge, OPERATIONS};
+use crate::domain::pull_request::{ForgeLog, ForgeWhy, PullRequestState};
+use crate::os::exit_reason::ExitReason;
+use crate::wire::{AdapterCheckView, OperationCheckView, ProbeOutcome, ProbeView};
 
 const UNKNOWN: &str = "unknown";
 

@@ -1,25 +1,23 @@
 //! The surroundings of a check: a private directory and unique session names. Everything is ended and removed afterwards.
 
-use std::{
-    cell::{Cell, RefCell},
-    collections::BTreeSet,
-    fs::{self, DirBuilder},
-    io,
-    os::unix::fs::{DirBuilderExt, symlink},
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 
 use super::call_result::{CallResult, Deviation, ProbeResult};
-use crate::{
-    adapters::Adapter,
-    env::{Clock, Env, Timestamp, vars},
-    os::{capture, executable, exit_reason::ExitReason, files, poll_until, process_tree, signals::SignalPipe},
-    wire::{ProbeOutcome, ProbeView},
-};
+use crate::adapters::Adapter;
+use crate::env::{Clock, Env, Timestamp, vars};
+use crate::os::exit_reason::ExitReason;
+use crate::os::signals::SignalPipe;
+use crate::os::{capture, executable, files, poll_until, process_tree};
+use crate::wire::{ProbeOutcome, ProbeView};
 
 /// The protocol's time limit for all operations other than `start`.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);

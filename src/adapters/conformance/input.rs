@@ -1,11 +1,9 @@
 //! Probes of a session's input: texts of any kind, keys, interrupts.
 
-use super::{
-    call_result::{Deviation, ProbeResult, first_difference},
-    harness::Harness,
-    lifecycle::{call_parallel, start_session},
-    probe_session::ProbeSession,
-};
+use super::call_result::{Deviation, ProbeResult, first_difference};
+use super::harness::Harness;
+use super::lifecycle::{call_parallel, start_session};
+use super::probe_session::ProbeSession;
 use crate::adapters::plumbing::probe_program::{self, read_record};
 
 /// The start and the end of a bracketed paste.

@@ -1,15 +1,15 @@
 //! Probes of `start`, `is-running` and `stop`: also repeated, in parallel, and after a program's end.
 
-use std::{thread, time::Duration};
+use std::thread;
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-use super::{
-    call_result::{CallResult, Deviation, ProbeResult, quoted},
-    harness::Harness,
-    probe_session::ProbeSession,
-};
-use crate::{adapters::StartReport, os::exit_reason::ExitReason};
+use super::call_result::{CallResult, Deviation, ProbeResult, quoted};
+use super::harness::Harness;
+use super::probe_session::ProbeSession;
+use crate::adapters::StartReport;
+use crate::os::exit_reason::ExitReason;
 
 /// How many sessions start in parallel.
 const PARALLEL_STARTS: usize = 4;

@@ -1,11 +1,9 @@
 //! Probes of the values that are stored with a session.
 
-use super::{
-    call_result::{Deviation, ProbeResult, first_difference},
-    harness::Harness,
-    lifecycle::start_session,
-    probe_session::ProbeSession,
-};
+use super::call_result::{Deviation, ProbeResult, first_difference};
+use super::harness::Harness;
+use super::lifecycle::start_session;
+use super::probe_session::ProbeSession;
 use crate::env::vars;
 
 /// Values as they come back: callers remove the newlines at the end of an answer.

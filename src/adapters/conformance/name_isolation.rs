@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{
-    call_result::{CallResult, Deviation, ProbeResult, quoted},
-    harness::{Harness, PROBE_PROGRAM},
-    input,
-    probe_session::ProbeSession,
-};
+use super::call_result::{CallResult, Deviation, ProbeResult, quoted};
+use super::harness::{Harness, PROBE_PROGRAM};
+use super::input;
+use super::probe_session::ProbeSession;
 
 const TAGS: [&str; 4] = ["a", "ab", "a-1", "a-10"];
 const OPERATIONS: &[&str] = &[

@@ -1,13 +1,13 @@
 //! Probes of a session's screen: `peek`, and the time of the last output.
 
-use std::{fs, time::Duration};
+use std::fs;
+use std::time::Duration;
 
-use super::{
-    call_result::{Deviation, ProbeResult, quoted},
-    harness::Harness,
-    probe_session::ProbeSession,
-};
-use crate::{adapters::plumbing::probe_program, env::Timestamp};
+use super::call_result::{Deviation, ProbeResult, quoted};
+use super::harness::Harness;
+use super::probe_session::ProbeSession;
+use crate::adapters::plumbing::probe_program;
+use crate::env::Timestamp;
 
 /// More lines than any screen has.
 const PRINTED_LINES: u32 = 120;

@@ -1,21 +1,17 @@
 //! A session of the check, whose program records everything that reaches it.
 
-use std::{cell::Cell, collections::BTreeMap, ffi::OsString, fs, path::PathBuf};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
 
-use super::{
-    call_result::{CallResult, Deviation, ProbeResult},
-    harness::{Harness, PROBE_PROGRAM, TAG_VAR},
-};
-use crate::{
-    adapters::{
-        Adapter, StartConfig,
-        plumbing::probe_program::{self, read_record},
-    },
-    os::{
-        files,
-        process::{ProcessKey, ProcessStatus},
-    },
-};
+use super::call_result::{CallResult, Deviation, ProbeResult};
+use super::harness::{Harness, PROBE_PROGRAM, TAG_VAR};
+use crate::adapters::plumbing::probe_program::{self, read_record};
+use crate::adapters::{Adapter, StartConfig};
+use crate::os::files;
+use crate::os::process::{ProcessKey, ProcessStatus};
 
 /// A session of the check, started or not.
 #[derive(Debug)]

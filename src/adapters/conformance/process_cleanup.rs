@@ -3,11 +3,9 @@
 
 use std::fs;
 
-use super::{
-    call_result::{Deviation, ProbeResult},
-    harness::Harness,
-    probe_session::ProbeSession,
-};
+use super::call_result::{Deviation, ProbeResult};
+use super::harness::Harness;
+use super::probe_session::ProbeSession;
 use crate::os::process::{ProcessKey, ProcessStatus};
 
 /// Starts a process in the session's own process group, one in a new session, and one in a new session whose parent ends. They

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use super::{
-    call_result::{Deviation, ProbeResult, quoted},
-    harness::{Harness, PROBE_PROGRAM},
-    lifecycle::start_session,
-    probe_session::ProbeSession,
-};
+use super::call_result::{Deviation, ProbeResult, quoted};
+use super::harness::{Harness, PROBE_PROGRAM};
+use super::lifecycle::start_session;
+use super::probe_session::ProbeSession;
 use crate::adapters::Capabilities;
 
 /// How long an answer may take.

@@ -1,17 +1,15 @@
 //! Probes of the further fields of a start configuration. A script with the capability `ready` must support all of them; another
 //! script may leave them out.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
-use super::{
-    call_result::{Deviation, ProbeResult},
-    harness::Harness,
-    probe_session::ProbeSession,
-};
-use crate::{
-    adapters::{Capabilities, CopyFile},
-    os::{exit_reason::ExitReason, files},
-};
+use super::call_result::{Deviation, ProbeResult};
+use super::harness::Harness;
+use super::probe_session::ProbeSession;
+use crate::adapters::{Capabilities, CopyFile};
+use crate::os::exit_reason::ExitReason;
+use crate::os::files;
 
 pub(super) fn run(bench: &Harness) {
     if !bench.should_probe(&["start"]) {

@@ -4,20 +4,18 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use super::harness::Harness;
+use super::operations::OPERATIONS;
 use super::{
-    attach, environment, exit_codes, harness::Harness, input, lifecycle, meta, name_isolation, operations::OPERATIONS,
-    peek, process_cleanup, queries, start_options, supported_operations,
+    attach, environment, exit_codes, input, lifecycle, meta, name_isolation, peek, process_cleanup, queries,
+    start_options, supported_operations,
 };
-use crate::{
-    adapters::{self, AdapterError, BackendSource, Backends, ResolvedBackend, resolve_backend},
-    config::{
-        Project, load_in_force,
-        trust::{self, Trust},
-    },
-    domain::Refusal,
-    env::Env,
-    wire::{AdapterCheckView, OperationCheckView, ProbeOutcome},
-};
+use crate::adapters::{self, AdapterError, BackendSource, Backends, ResolvedBackend, resolve_backend};
+use crate::config::trust::{self, Trust};
+use crate::config::{Project, load_in_force};
+use crate::domain::Refusal;
+use crate::env::Env;
+use crate::wire::{AdapterCheckView, OperationCheckView, ProbeOutcome};
 
 /// Checks the backend script that `word` names: runs the probes of the operations in `wanted`, or of all operations when it is
 /// empty. Returns the report and, when a probe has failed, the error that names the failed operations.

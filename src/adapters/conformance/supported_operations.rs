@@ -2,12 +2,10 @@
 
 use std::fs;
 
-use super::{
-    call_result::{CallResult, Deviation, ProbeResult},
-    harness::Harness,
-    operations::{OPERATIONS, REQUIRED, UNKNOWN},
-    probe_session::ProbeSession,
-};
+use super::call_result::{CallResult, Deviation, ProbeResult};
+use super::harness::Harness;
+use super::operations::{OPERATIONS, REQUIRED, UNKNOWN};
+use super::probe_session::ProbeSession;
 
 /// Finds out which operations the script supports. Calls each operation for a session that does not exist and, except `start`,
 /// `stop` and `attach`, also for one that does. An operation is not supported when all its calls exit with code 2. It is a

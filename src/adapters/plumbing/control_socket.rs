@@ -1,15 +1,15 @@
 //! A control socket in a session's directory. A request is a tag byte and a text, up to the end of the caller's stream. The reply
 //! is one line: `done`, or the reason of the failure.
 
-use std::{io, marker::PhantomData, time::Duration};
+use std::io;
+use std::marker::PhantomData;
+use std::time::Duration;
 
 use nix::poll::PollFd;
 
 use super::SessionDir;
-use crate::os::{
-    request_socket::{self, Framing, Incoming, RequestSocket},
-    socket,
-};
+use crate::os::request_socket::{self, Framing, Incoming, RequestSocket};
+use crate::os::socket;
 
 /// How long a caller waits for the reply, requests of other callers included: less than the protocol's 30 s.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(25);

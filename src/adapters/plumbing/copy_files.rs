@@ -1,14 +1,13 @@
 //! Copies files into a session's directory before its program starts, and never to a place outside of it.
 
-use std::{
-    ffi::OsStr,
-    fs::{self, File},
-    io,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
-use crate::{adapters::StartConfig, os::opened_dir::BeneathRoot};
+use crate::adapters::StartConfig;
+use crate::os::opened_dir::BeneathRoot;
 
 /// Copies the files that a start configuration names into `directory`: first the content of `pack_overlay_dirs`, then that of
 /// `overlay_dir`, then `copy_files`. Existing files are overwritten. Relative sources start from `base`. `warn` gets the sources

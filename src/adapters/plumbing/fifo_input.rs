@@ -1,14 +1,14 @@
 //! Typing into a session without a terminal, whose program reads from a FIFO, and interrupting it.
 
-use std::{
-    io,
-    time::{Duration, Instant},
-};
+use std::io;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use super::{SessionDir, session_dir::INPUT_FIFO};
-use crate::{domain::terminal_keys, os::fifo};
+use super::SessionDir;
+use super::session_dir::INPUT_FIFO;
+use crate::domain::terminal_keys;
+use crate::os::fifo;
 
 /// How long writing a text may take, the wait for other writers included.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);

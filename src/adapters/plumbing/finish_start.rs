@@ -1,21 +1,18 @@
 //! The rest of a start after the program was launched: whether it is up and ready, and what is run and typed then.
 
-use std::{
-    io,
-    os::fd::AsFd,
-    time::{Duration, Instant},
-};
+use std::io;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
 
-use super::{SessionDir, program_env, session_dir::StartState, session_setup_commands::SetupCommands, transcript};
-use crate::{
-    adapters::{
-        Adapter, StartConfig, StartReport,
-        program_readiness::{self, Readiness, ReadinessProbe},
-    },
-    domain::{ansi, secrets},
-    env::Env,
-    os::{file_watch::FileWatch, poll_until, process},
-};
+use super::session_dir::StartState;
+use super::session_setup_commands::SetupCommands;
+use super::{SessionDir, program_env, transcript};
+use crate::adapters::program_readiness::{self, Readiness, ReadinessProbe};
+use crate::adapters::{Adapter, StartConfig, StartReport};
+use crate::domain::{ansi, secrets};
+use crate::env::Env;
+use crate::os::file_watch::FileWatch;
+use crate::os::{poll_until, process};
 
 /// How long the process that supervises the program may take to start it.
 const START_TIMEOUT: Duration = Duration::from_secs(20);

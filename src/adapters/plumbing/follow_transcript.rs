@@ -1,19 +1,17 @@
 //! Following a session's output until it ends or the reader closes its stream, and asking whether a session is followed.
 
-use std::{
-    fs::{self, File},
-    io::{self, Read, Seek, SeekFrom},
-    os::{
-        fd::{AsFd, BorrowedFd},
-        unix::fs::{MetadataExt, OpenOptionsExt},
-    },
-    path::Path,
-};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
 
 use nix::fcntl::OFlag;
 
 use super::SessionDir;
-use crate::os::{file_watch::FileWatch, lock::SharedLock, process};
+use crate::os::file_watch::FileWatch;
+use crate::os::lock::SharedLock;
+use crate::os::process;
 
 /// Locked, shared, by every process that follows the session.
 const FOLLOW_LOCK: &str = "followed";

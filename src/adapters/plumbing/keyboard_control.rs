@@ -2,11 +2,9 @@
 
 use std::io;
 
-use super::{
-    SessionDir,
-    control_socket::{self, ControlRequest},
-    paste_submit::KeyboardInput,
-};
+use super::SessionDir;
+use super::control_socket::{self, ControlRequest};
+use super::paste_submit::KeyboardInput;
 
 const TEXT_TAG: u8 = b't';
 const KEYS_TAG: u8 = b'k';

@@ -1,17 +1,13 @@
 //! The screen of a running session, kept up to date from its transcript without reading anything twice.
 
-use std::{
-    fs, io,
-    os::unix::fs::MetadataExt as _,
-    path::{Path, PathBuf},
-};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use super::{
-    screen_cells::{self, Row},
-    screen_replay::{parser, shown_lines},
-    transcript,
-    transcript_screen::{PrintedBy, assumed_size, begin_lines},
-};
+use super::screen_cells::{self, Row};
+use super::screen_replay::{parser, shown_lines};
+use super::transcript;
+use super::transcript_screen::{PrintedBy, assumed_size, begin_lines};
 use crate::os::terminal::Size;
 
 /// How much of a transcript's end is read to compute the screen, in bytes.

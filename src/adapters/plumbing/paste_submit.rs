@@ -1,9 +1,11 @@
 //! Types texts into a program, one after the other. Each is pasted whole and submitted by a separate Enter, which is pressed
 //! again when the program showed the text but printed nothing after the Enter. Only decides; times count from a common start.
 
-use std::{collections::VecDeque, time::Duration};
+use std::collections::VecDeque;
+use std::time::Duration;
 
-use crate::domain::{terminal_keys, terminal_modes::TerminalModes};
+use crate::domain::terminal_keys;
+use crate::domain::terminal_modes::TerminalModes;
 
 /// A text counts as shown when nothing was printed for this long.
 const ECHO_QUIET_TIME: Duration = Duration::from_millis(80);

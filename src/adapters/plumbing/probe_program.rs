@@ -1,25 +1,19 @@
 //! The program in the sessions of `adapter check`: it records how it was started and everything that reaches it.
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
-    os::{
-        fd::AsFd,
-        unix::{ffi::OsStrExt, fs::OpenOptionsExt},
-    },
-    path::Path,
-};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
-use nix::{
-    errno::Errno,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
-    sys::signal::Signal,
-};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::Signal;
 
-use crate::{
-    env::Env,
-    os::{files, signals::SignalPipe, terminal},
-};
+use crate::env::Env;
+use crate::os::signals::SignalPipe;
+use crate::os::{files, terminal};
 
 /// The program's environment as NUL-separated entries, as the kernel has passed it.
 pub const ENVIRONMENT_FILE: &str = "env";

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use super::{SessionDir, session_dir::env_tag};
+use super::SessionDir;
+use super::session_dir::env_tag;
 use crate::os::{process, process_tree};
 
 impl SessionDir {

@@ -1,10 +1,14 @@
 //! The environment of a session's program: that of the process which started the session (never a multiplexer server's), then the
 //! pane's own variables, then the variables of the start configuration.
 
-use std::{collections::BTreeMap, ffi::OsString, io, os::unix::ffi::OsStrExt};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
 
 use super::SessionDir;
-use crate::{adapters::StartConfig, env::Env};
+use crate::adapters::StartConfig;
+use crate::env::Env;
 
 /// The variables that describe the pane in which a program runs. Another pane's must not reach it.
 const PANE_VARS: &[&str] = &["TMUX", "TMUX_PANE", "STY", "WINDOW", "TERMCAP"];

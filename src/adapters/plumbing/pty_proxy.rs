@@ -1,42 +1,30 @@
 //! Runs a program in a terminal of its own, between a pane and a transcript. The program's output goes to both; its input comes
 //! from the pane and from the control socket. So a multiplexer needs to do nothing but show a pane.
 
-use std::{
-    collections::VecDeque,
-    fs::File,
-    io::{self, Read, Write},
-    os::fd::AsFd,
-    time::{Duration, Instant},
-};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
 
-use nix::{
-    errno::Errno,
-    fcntl::{FcntlArg, OFlag, fcntl},
-    poll::{PollFd, PollFlags, poll},
-    sys::{
-        signal::{SigSet, Signal, killpg},
-        signalfd::{SfdFlags, SignalFd},
-    },
-    unistd::{Pid, tcgetpgrp},
-};
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, poll};
+use nix::sys::signal::{SigSet, Signal, killpg};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::{Pid, tcgetpgrp};
 
-use super::{
-    SessionDir,
-    control_socket::ControlSocket,
-    paste_submit::{Action, KeyboardInput, PasteSubmit},
-    transcript_writer::TranscriptWriter,
-};
-use crate::{
-    domain::terminal_modes::TerminalModes,
-    os::{
-        command::Program,
-        poll::poll_timeout,
-        pty::{self, Pty},
-        request_socket::Incoming,
-        session_leader::Running,
-        terminal::{self, RawMode, Size},
-    },
-};
+use super::SessionDir;
+use super::control_socket::ControlSocket;
+use super::paste_submit::{Action, KeyboardInput, PasteSubmit};
+use super::transcript_writer::TranscriptWriter;
+use crate::domain::terminal_modes::TerminalModes;
+use crate::os::command::Program;
+use crate::os::poll::poll_timeout;
+use crate::os::pty::{self, Pty};
+use crate::os::request_socket::Incoming;
+use crate::os::session_leader::Running;
+use crate::os::terminal::{self, RawMode, Size};
 
 /// How much may wait for a pane or a program, in bytes, before reading for it stops.
 const MAX_BUFFERED_BYTES: usize = 64 * 1024;

@@ -1,31 +1,22 @@
 //! Runs the program inside of a session: its environment, its output and its end.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    io::{self, Write},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::{
-    SessionDir, program_env,
-    pty_proxy::PtyProxy,
-    session_dir::{INPUT_FIFO, env_tag},
-    transcript::MAX_TRANSCRIPT_BYTES,
-    transcript_writer::TranscriptWriter,
-};
-use crate::{
-    adapters::{StartConfig, clean_env},
-    env::{Env, vars},
-    os::{
-        command::Program,
-        executable, fifo,
-        process::ProcessKey,
-        process_tree,
-        session_leader::{self, Running},
-    },
-};
+use super::pty_proxy::PtyProxy;
+use super::session_dir::{INPUT_FIFO, env_tag};
+use super::transcript::MAX_TRANSCRIPT_BYTES;
+use super::transcript_writer::TranscriptWriter;
+use super::{SessionDir, program_env};
+use crate::adapters::{StartConfig, clean_env};
+use crate::env::{Env, vars};
+use crate::os::command::Program;
+use crate::os::process::ProcessKey;
+use crate::os::session_leader::{self, Running};
+use crate::os::{executable, fifo, process_tree};
 
 const GRACE: Duration = Duration::from_secs(2);
 

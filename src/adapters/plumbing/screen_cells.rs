@@ -1,6 +1,7 @@
 //! A screen as cells: each row as runs of one style. Blank rows at the end, and blank cells at the end of a row, are left out.
 
-use std::{fmt::Write as _, num::NonZeroU16};
+use std::fmt::Write as _;
+use std::num::NonZeroU16;
 
 use unicode_width::UnicodeWidthStr as _;
 

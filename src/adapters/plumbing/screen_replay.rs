@@ -1,7 +1,8 @@
 //! Computes the screen and scrollback of a terminal from the bytes printed to it, for multiplexers that cannot report them
 //! exactly.
 
-use std::{fs, io, num::NonZeroU16};
+use std::num::NonZeroU16;
+use std::{fs, io};
 
 use super::{SessionDir, transcript};
 use crate::os::terminal::Size;

@@ -1,16 +1,12 @@
 //! The address of a session's own multiplexer server. Each session has a separate server, so that none can be mistaken for
 //! another and each ends with its program.
 
-use std::{
-    io,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
-use crate::{
-    env::vars,
-    os::{digest, files, user},
-};
+use crate::env::vars;
+use crate::os::{digest, files, user};
 
 /// The longest path of the directory, in bytes: a socket's address has at most 107, and names in the directory need up to 60.
 const MAX_DIR_BYTES: usize = 47;

@@ -1,10 +1,8 @@
 //! The socket path of a state directory's private multiplexer server.
 
-use std::{
-    io,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use crate::os::{digest, files, user};
 

@@ -1,15 +1,14 @@
 //! Runs the configured commands around a session's start: shell text, each with a time limit. A failure is only a warning.
 
-use std::{collections::BTreeMap, ffi::OsString, path::Path, time::Duration};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
 
-use crate::{
-    domain::secrets,
-    os::{
-        capture::{self, Call},
-        exec, executable,
-        exit_reason::ExitReason,
-    },
-};
+use crate::domain::secrets;
+use crate::os::capture::{self, Call};
+use crate::os::exit_reason::ExitReason;
+use crate::os::{exec, executable};
 
 /// How long one command may take.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);

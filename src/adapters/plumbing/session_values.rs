@@ -2,10 +2,8 @@
 
 use std::{fs, io};
 
-use super::{
-    SessionDir,
-    session_dir::{VALUES_DIR, escape_name},
-};
+use super::SessionDir;
+use super::session_dir::{VALUES_DIR, escape_name};
 use crate::os::files;
 
 impl SessionDir {

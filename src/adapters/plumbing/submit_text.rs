@@ -1,16 +1,13 @@
 //! Types a text into a program's terminal and submits it. Enter is pressed separately, and again when it has no effect, because
 //! programs drop it while they are busy.
 
-use std::{
-    io,
-    time::{Duration, Instant},
-};
+use std::io;
+use std::time::{Duration, Instant};
 
 use super::sanitize_paste as texts;
-use crate::{
-    domain::{ansi, rules::screen_state},
-    os::poll_until,
-};
+use crate::domain::ansi;
+use crate::domain::rules::screen_state;
+use crate::os::poll_until;
 
 /// A terminal that is typed into.
 pub trait Terminal {

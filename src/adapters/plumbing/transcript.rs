@@ -1,12 +1,10 @@
 //! A session's transcript: a file of mode 0600 that is restarted at a size limit and never blocks its writer.
 
-use std::{
-    collections::VecDeque,
-    fs::{self, File},
-    io::{self, Read, Seek, SeekFrom, Write},
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
-};
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 

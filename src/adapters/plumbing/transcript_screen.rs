@@ -1,9 +1,12 @@
 //! Computes the last screen of a terminal, as text, from the transcript of the output to it.
 
-use std::{io, path::Path};
+use std::io;
+use std::path::Path;
 
-use super::{screen_replay::render, transcript};
-use crate::{adapters::Terminal, os::terminal::Size};
+use super::screen_replay::render;
+use super::transcript;
+use crate::adapters::Terminal;
+use crate::os::terminal::Size;
 
 /// How much of a transcript is read at most, in bytes.
 const MAX_BYTES: u64 = 4 << 20;

@@ -1,13 +1,10 @@
 //! Writes a program's output to its transcript without ever blocking the program. A thread writes; when the disk stalls, output
 //! that does not fit into memory is dropped, and a line in the transcript says how much.
 
-use std::{
-    io,
-    path::Path,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    thread,
-    time::{Duration, Instant},
-};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use super::transcript::Transcript;
 use crate::os::session_leader;

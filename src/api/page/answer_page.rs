@@ -3,31 +3,28 @@
 
 use std::sync::Arc;
 
-use axum::{extract::Request, http::StatusCode, response::Response};
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::response::Response;
 use serde_json::Value;
 
-use super::{
-    board_composer::OfferedItem,
-    command_html::hidden,
-    document::Done,
-    form::Form,
-    open_html::tool_input,
-    origin::{PageAddress, Site},
-    page_command::PageCommand,
-    page_layout::{self, begin},
-    response::{HTML, done, file},
-};
-use crate::{
-    actions::agents::approval,
-    api::{error::ApiError, state},
-    domain::{
-        Refusal,
-        answer_token::{AnswerAction, AnswerToken},
-        device::DeviceWay,
-        secrets::mask,
-    },
-    wire::tool_input::is_cut,
-};
+use super::board_composer::OfferedItem;
+use super::command_html::hidden;
+use super::document::Done;
+use super::form::Form;
+use super::open_html::tool_input;
+use super::origin::{PageAddress, Site};
+use super::page_command::PageCommand;
+use super::page_layout::{self, begin};
+use super::response::{HTML, done, file};
+use crate::actions::agents::approval;
+use crate::api::error::ApiError;
+use crate::api::state;
+use crate::domain::Refusal;
+use crate::domain::answer_token::{AnswerAction, AnswerToken};
+use crate::domain::device::DeviceWay;
+use crate::domain::secrets::mask;
+use crate::wire::tool_input::is_cut;
 
 /// A valid token, with the item as the person has read it.
 struct Valid {

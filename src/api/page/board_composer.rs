@@ -1,27 +1,23 @@
 //! The thread that composes the board for the page: reading it must not hold up the decisions of the serving thread.
 
-use std::{
-    io,
-    sync::mpsc::{Receiver, Sender, channel},
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use anyhow::Result;
 use tokio::sync::oneshot;
 
-use super::{board_html::parts, board_part::Part};
-use crate::{
-    actions::{
-        App,
-        agents::approval,
-        board::{BoardCache, WatchedProcess, list},
-        sessions::start::installed_providers,
-    },
-    api::{error::ApiError, live_project::AppFactory, store_writer::run_catching_panic},
-    env::Timestamp,
-    wire::NeedView,
-};
+use super::board_html::parts;
+use super::board_part::Part;
+use crate::actions::App;
+use crate::actions::agents::approval;
+use crate::actions::board::{BoardCache, WatchedProcess, list};
+use crate::actions::sessions::start::installed_providers;
+use crate::api::error::ApiError;
+use crate::api::live_project::AppFactory;
+use crate::api::store_writer::run_catching_panic;
+use crate::env::Timestamp;
+use crate::wire::NeedView;
 
 /// The board at one instant, drawn.
 #[derive(Debug, Clone)]

@@ -1,20 +1,17 @@
 //! The list of the board as HTML. Each row is a link to what it opens.
 
-use super::{
-    access::Access,
-    board_part::{Item, Part},
-    command_html::{form, hidden},
-    form::address,
-    html::Html,
-    labels::{class_of, labelled, shape, time},
-    open_html,
-    page_command::PageCommand,
-};
-use crate::{
-    actions::board::list::{self, FactKind, ListPart, ListRow, RowFact, RowKind},
-    domain::task::TaskSummary,
-    wire::{ApprovalView, BoardView, tool_input::is_whole_in_summary},
-};
+use super::access::Access;
+use super::board_part::{Item, Part};
+use super::command_html::{form, hidden};
+use super::form::address;
+use super::html::Html;
+use super::labels::{class_of, labelled, shape, time};
+use super::open_html;
+use super::page_command::PageCommand;
+use crate::actions::board::list::{self, FactKind, ListPart, ListRow, RowFact, RowKind};
+use crate::domain::task::TaskSummary;
+use crate::wire::tool_input::is_whole_in_summary;
+use crate::wire::{ApprovalView, BoardView};
 
 /// `ready`: the first tasks that can be claimed. `agents`: the agents that were found, for a project in which there is nothing yet.
 pub(super) fn parts(

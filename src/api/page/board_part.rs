@@ -1,6 +1,7 @@
 //! The parts of the board as HTML, each a list of items with a key that is the same while the item lasts.
 
-use super::{access::Access, html::Html};
+use super::access::Access;
+use super::html::Html;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Item {

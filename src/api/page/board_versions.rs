@@ -5,10 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    access::Access,
-    board_part::{Item, Part},
-};
+use super::access::Access;
+use super::board_part::{Item, Part};
 
 /// A version of the board.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! A command as HTML: a button that runs it, or its text.
 
-use super::{html::Html, page_command::PageCommand};
+use super::html::Html;
+use super::page_command::PageCommand;
 
 /// Draws a command as text instead of a button, because the page cannot run the command, or this reader may not.
 pub(super) fn written(html: &mut Html, purpose: &str, command: &str) {

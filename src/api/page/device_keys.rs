@@ -1,31 +1,23 @@
 //! The keys of the paired devices, as their file has them now: a device that is revoked is refused at the next request, and its
 //! streams end.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use tokio::{
-    sync::watch,
-    time::{sleep, timeout},
-};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 
 use super::access::Access;
-use crate::{
-    actions::upkeep::{answer_tokens::AnswerTokenFile, devices::DeviceFile},
-    api::{
-        async_fd::register_fd,
-        live_project::{FileStamp, file_stamp},
-    },
-    domain::{
-        device::{self, Device, DeviceWay, NewDevice, PairedDevices},
-        id::DeviceName,
-    },
-    env::{Clock, Timestamp},
-    os::{file_watch::FileWatch, random},
-};
+use crate::actions::upkeep::answer_tokens::AnswerTokenFile;
+use crate::actions::upkeep::devices::DeviceFile;
+use crate::api::async_fd::register_fd;
+use crate::api::live_project::{FileStamp, file_stamp};
+use crate::domain::device::{self, Device, DeviceWay, NewDevice, PairedDevices};
+use crate::domain::id::DeviceName;
+use crate::env::{Clock, Timestamp};
+use crate::os::file_watch::FileWatch;
+use crate::os::random;
 
 /// How often an open stream checks its device at least, because clocks are set and machines sleep.
 const LOOK_INTERVAL: Duration = Duration::from_secs(60);
@@ -182,11 +174,9 @@ impl DeviceKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        config::Project,
-        domain::device::{DeviceAccess, PAIRING_LIFETIME, Pairing},
-        env::Env,
-    };
+    use crate::config::Project;
+    use crate::domain::device::{DeviceAccess, PAIRING_LIFETIME, Pairing};
+    use crate::env::Env;
 
     #[test]
     fn server_inside_a_session_and_a_broken_file_admit_no_device() {

@@ -4,28 +4,23 @@ use std::sync::Arc;
 
 use axum::response::Response;
 
-use super::{
-    access::Access,
-    command_html::hidden,
-    device_keys::DeviceKey,
-    document::Done,
-    form::Form,
-    html::Html,
-    labels::{time, with_ages},
-    origin::Site,
-    page_layout::{self, begin},
-    response::{HTML, done, file},
-};
-use crate::{
-    actions::upkeep::devices,
-    api::{error::ApiError, state},
-    domain::{
-        device::{MAX_WRONG_CODES, PAIRING_LIFETIME},
-        id::DeviceName,
-    },
-    render::QrCode,
-    wire::DeviceView,
-};
+use super::access::Access;
+use super::command_html::hidden;
+use super::device_keys::DeviceKey;
+use super::document::Done;
+use super::form::Form;
+use super::html::Html;
+use super::labels::{time, with_ages};
+use super::origin::Site;
+use super::page_layout::{self, begin};
+use super::response::{HTML, done, file};
+use crate::actions::upkeep::devices;
+use crate::api::error::ApiError;
+use crate::api::state;
+use crate::domain::device::{MAX_WRONG_CODES, PAIRING_LIFETIME};
+use crate::domain::id::DeviceName;
+use crate::render::QrCode;
+use crate::wire::DeviceView;
 
 /// Shows the paired devices. `own` is the device that has sent the request; `None` for a browser that is not paired.
 pub(super) async fn list(site: &Arc<Site>, own: Option<DeviceKey>) -> Result<Response, ApiError> {

@@ -1,17 +1,17 @@
 //! The page's documents: the board, and short ones for results and refusals.
 
-use super::{
-    access::Access,
-    board_part::Part,
-    board_versions::Frame,
-    command_html::{hidden, open_form},
-    html::Html,
-    labels::with_ages,
-    page_command::PageCommand,
-    page_layout::{self, PageName, begin, header},
-    shared_board::Feed,
-};
-use crate::{actions::Answer, env::Timestamp, wire::Failure};
+use super::access::Access;
+use super::board_part::Part;
+use super::board_versions::Frame;
+use super::command_html::{hidden, open_form};
+use super::html::Html;
+use super::labels::with_ages;
+use super::page_command::PageCommand;
+use super::page_layout::{self, PageName, begin, header};
+use super::shared_board::Feed;
+use crate::actions::Answer;
+use crate::env::Timestamp;
+use crate::wire::Failure;
 
 pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, access: Access) -> String {
     let part = |html: &mut Html, name: &str| {

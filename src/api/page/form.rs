@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use axum::{
-    extract::Request,
-    http::{Uri, header},
-};
+use axum::extract::Request;
+use axum::http::{Uri, header};
 
-use crate::{
-    api::{auth::single_header, body::RequestBody, error::ApiError},
-    domain::Refusal,
-};
+use crate::api::auth::single_header;
+use crate::api::body::RequestBody;
+use crate::api::error::ApiError;
+use crate::domain::Refusal;
 
 /// Texts by their names. Of a repeated name the last one counts.
 #[derive(Debug, Clone, Default)]

@@ -2,36 +2,28 @@
 
 use anyhow::Result;
 
-use super::{
-    activity_strip,
-    form::{Form, address},
-    html::Html,
-    labels::{labelled, time},
-    line_comments::LineComments,
-    open_html::session,
-    page_layout::PageFrame,
-    patch_html::Patch,
-    review_facts,
-};
-use crate::{
-    actions::{
-        App,
-        core::errors,
-        jobs::{self, list::ListOptions},
-        mail::outbox::{self, OutboxFilter},
-        queue::{
-            evidence,
-            lane::{self, diff::LanePatches},
-            review::comments,
-            task,
-        },
-        sessions::{
-            activity_history::{self, Stretch},
-            control::peek::{self, Peek},
-        },
-    },
-    domain::{LaneName, SessionId, TaskId, ansi, evidence::Evidence, review::LinePlace},
-    wire::{JobView, LaneDetailView, OutboxView, ReviewCommentView, TimelineEntryView, short_job_id, status_words},
+use super::form::{Form, address};
+use super::html::Html;
+use super::labels::{labelled, time};
+use super::line_comments::LineComments;
+use super::open_html::session;
+use super::page_layout::PageFrame;
+use super::patch_html::Patch;
+use super::{activity_strip, review_facts};
+use crate::actions::core::errors;
+use crate::actions::jobs::list::ListOptions;
+use crate::actions::mail::outbox::{self, OutboxFilter};
+use crate::actions::queue::lane::diff::LanePatches;
+use crate::actions::queue::review::comments;
+use crate::actions::queue::{evidence, lane, task};
+use crate::actions::sessions::activity_history::{self, Stretch};
+use crate::actions::sessions::control::peek::{self, Peek};
+use crate::actions::{App, jobs};
+use crate::domain::evidence::Evidence;
+use crate::domain::review::LinePlace;
+use crate::domain::{LaneName, SessionId, TaskId, ansi};
+use crate::wire::{
+    JobView, LaneDetailView, OutboxView, ReviewCommentView, TimelineEntryView, short_job_id, status_words,
 };
 
 /// The last lines that are shown of a session without a terminal.

@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::{
-    command_html::{form, hidden, open_form},
-    html::Html,
-    labels::time,
-    page_command::PageCommand,
-};
-use crate::{domain::review::LinePlace, wire::ReviewCommentView};
+use super::command_html::{form, hidden, open_form};
+use super::html::Html;
+use super::labels::time;
+use super::page_command::PageCommand;
+use crate::domain::review::LinePlace;
+use crate::wire::ReviewCommentView;
 
 pub(super) fn place_text(place: &LinePlace) -> String {
     format!("{}:{}", place.path, place.line)

@@ -1,29 +1,25 @@
 //! The screens of one lane, sent as they change to a client that has the lane open: each row as runs of one style.
 
-use std::{collections::BTreeMap, os::fd::OwnedFd, sync::Arc, time::Duration};
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::{
-    io::unix::AsyncFd,
-    time::{Instant, sleep_until},
-};
+use tokio::io::unix::AsyncFd;
+use tokio::time::{Instant, sleep_until};
 
 use super::shared_board::Feed;
-use crate::{
-    actions::{App, sessions::control::peek},
-    adapters::plumbing::{
-        LiveScreen,
-        screen_cells::{self, CellStyle, Mark, Row},
-    },
-    api::{
-        async_fd::{RawFdAdapter, register_fd},
-        error::ApiError,
-        sse::EventSender,
-        state::{self, server_state},
-    },
-    domain::{LaneName, SessionId},
-    os::file_watch::FileWatch,
-};
+use crate::actions::App;
+use crate::actions::sessions::control::peek;
+use crate::adapters::plumbing::LiveScreen;
+use crate::adapters::plumbing::screen_cells::{self, CellStyle, Mark, Row};
+use crate::api::async_fd::{RawFdAdapter, register_fd};
+use crate::api::error::ApiError;
+use crate::api::sse::EventSender;
+use crate::api::state::{self, server_state};
+use crate::domain::{LaneName, SessionId};
+use crate::os::file_watch::FileWatch;
 
 /// The shortest time between two readings of a screen.
 const MIN_INTERVAL: Duration = Duration::from_millis(200);

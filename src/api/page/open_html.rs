@@ -2,22 +2,18 @@
 
 use serde_json::Value;
 
-use super::{
-    access::Access,
-    board_part::Item,
-    command_html::{form, hidden, open_form, select, written},
-    form::address,
-    html::Html,
-    labels::{class_of, labelled, shape, time},
-    page_command::PageCommand,
-};
-use crate::{
-    actions::agents::approval::ALWAYS_FIELD,
-    domain::approval::Decision,
-    wire::{
-        ApprovalView, BoardJobView, BoardView, HeldTaskView, LandAtWorkView, NeedView, SessionOverviewView,
-        short_job_id, tool_input::is_cut,
-    },
+use super::access::Access;
+use super::board_part::Item;
+use super::command_html::{form, hidden, open_form, select, written};
+use super::form::address;
+use super::html::Html;
+use super::labels::{class_of, labelled, shape, time};
+use super::page_command::PageCommand;
+use crate::actions::agents::approval::ALWAYS_FIELD;
+use crate::domain::approval::Decision;
+use crate::wire::tool_input::is_cut;
+use crate::wire::{
+    ApprovalView, BoardJobView, BoardView, HeldTaskView, LandAtWorkView, NeedView, SessionOverviewView, short_job_id,
 };
 
 /// What the rows of the list open, except for lanes and tasks, which have pages of their own.

@@ -2,28 +2,23 @@
 //! `localhost`, which every browser resolves to this machine: browsers send cookies to every port of a host, so that at
 //! `localhost` any development server would get the page's key.
 
-use std::{
-    cell::RefCell,
-    net::{IpAddr, SocketAddr},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Instant,
-};
+use std::cell::RefCell;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use axum::http::{HeaderMap, header};
 
-use super::{
-    access::{Access, Secrets},
-    device_keys::{DeviceKey, DeviceKeys},
-    shared_board::Feed,
-};
-use crate::{
-    actions::sessions::launch::provider_hooks::ProviderHooks,
-    api::{auth::single_header, live_project::AppFactory},
-    api_client::server_files::ShownPage,
-    domain::device::DeviceWay,
-    os::{network, random, user},
-};
+use super::access::{Access, Secrets};
+use super::device_keys::{DeviceKey, DeviceKeys};
+use super::shared_board::Feed;
+use crate::actions::sessions::launch::provider_hooks::ProviderHooks;
+use crate::api::auth::single_header;
+use crate::api::live_project::AppFactory;
+use crate::api_client::server_files::ShownPage;
+use crate::domain::device::DeviceWay;
+use crate::os::{network, random, user};
 
 /// The parts of the host name on 127.0.0.1, around its random digits.
 const HOST_PREFIX: &str = "fairway-";

@@ -3,31 +3,30 @@
 
 use anyhow::Result;
 
-use super::{form::Form, review_command::ReviewCommand, task_command::TaskCommand};
-use crate::{
-    actions::{
-        Answer, App,
-        agents::approval,
-        jobs::rm,
-        mail::outbox,
-        queue::{
-            handoff::{
-                self,
-                accept::{self, Acceptance},
-            },
-            task::{ForceReason, claim::ClaimRequest, done, release, transition},
-        },
-        sessions::{
-            self, answer,
-            control::stop,
-            launch::{provider_hooks::ProviderHooks, start::PromptWatch},
-            prompt::{self, NewPrompt},
-            start::relaunch::{self, RelaunchRequest},
-        },
-        upkeep::reconcile,
-    },
-    domain::{SessionId, TaskId, approval::Decision, id::Label, job::JobId, message::Priority, question::QuestionId},
-};
+use super::form::Form;
+use super::review_command::ReviewCommand;
+use super::task_command::TaskCommand;
+use crate::actions::agents::approval;
+use crate::actions::jobs::rm;
+use crate::actions::mail::outbox;
+use crate::actions::queue::handoff;
+use crate::actions::queue::handoff::accept::{self, Acceptance};
+use crate::actions::queue::task::claim::ClaimRequest;
+use crate::actions::queue::task::{ForceReason, done, release, transition};
+use crate::actions::sessions::control::stop;
+use crate::actions::sessions::launch::provider_hooks::ProviderHooks;
+use crate::actions::sessions::launch::start::PromptWatch;
+use crate::actions::sessions::prompt::{self, NewPrompt};
+use crate::actions::sessions::start::relaunch::{self, RelaunchRequest};
+use crate::actions::sessions::{self, answer};
+use crate::actions::upkeep::reconcile;
+use crate::actions::{Answer, App};
+use crate::domain::approval::Decision;
+use crate::domain::id::Label;
+use crate::domain::job::JobId;
+use crate::domain::message::Priority;
+use crate::domain::question::QuestionId;
+use crate::domain::{SessionId, TaskId};
 
 /// The placeholder in a shown command for the text that the person writes.
 const TEXT: &str = "TEXT";

@@ -1,6 +1,8 @@
 //! What every page has around its content: the head, the navigation and the search.
 
-use super::{access::Access, html::Html, labels::with_ages};
+use super::access::Access;
+use super::html::Html;
+use super::labels::with_ages;
 use crate::env::Timestamp;
 
 /// A page, as the navigation names it.

@@ -1,10 +1,9 @@
 //! A patch of git as HTML: the tree of its files, and each file as a table, unified or side by side.
 
-use super::{
-    html::Html,
-    line_comments::{LineComments, place_text},
-};
-use crate::{domain::review::LinePlace, os::digest};
+use super::html::Html;
+use super::line_comments::{LineComments, place_text};
+use crate::domain::review::LinePlace;
+use crate::os::digest;
 
 /// The most lines that are drawn.
 const MAX_LINES: usize = 4_000;

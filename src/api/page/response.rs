@@ -1,12 +1,10 @@
 //! The answers of the page. Their headers let the browser run and load only what the page brings, keep nothing, and show the
 //! page in no other one.
 
-use axum::{
-    Json,
-    body::Body,
-    http::{HeaderMap, HeaderName, HeaderValue, header},
-    response::{IntoResponse, Response},
-};
+use axum::Json;
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::document::{self, Done};

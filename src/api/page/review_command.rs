@@ -5,18 +5,14 @@ use std::cell::RefCell;
 use anyhow::Result;
 
 use super::form::Form;
-use crate::{
-    actions::{
-        Answer, App,
-        agents::guard,
-        land::{self, LandRequest},
-        queue::review::{
-            self, NewReview, comments,
-            next::{self, NextRequest},
-        },
-    },
-    domain::{Refusal, TaskId, id::Label, review::LinePlace, review::Verdict},
-};
+use crate::actions::agents::guard;
+use crate::actions::land::{self, LandRequest};
+use crate::actions::queue::review::next::{self, NextRequest};
+use crate::actions::queue::review::{self, NewReview, comments};
+use crate::actions::{Answer, App};
+use crate::domain::id::Label;
+use crate::domain::review::{LinePlace, Verdict};
+use crate::domain::{Refusal, TaskId};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ReviewCommand {

@@ -1,16 +1,10 @@
 //! What a reviewer needs beside the patch: what was asked, what was changed, the evidence, the verdicts and the consequences.
 
-use super::{
-    html::Html,
-    labels::{labelled, shape, time},
-};
-use crate::{
-    domain::{
-        evidence::{Evidence, EvidenceResult},
-        plural,
-    },
-    wire::{ReviewCardView, ReviewChangesView},
-};
+use super::html::Html;
+use super::labels::{labelled, shape, time};
+use crate::domain::evidence::{Evidence, EvidenceResult};
+use crate::domain::plural;
+use crate::wire::{ReviewCardView, ReviewChangesView};
 
 /// The most files or commits that are named.
 const MAX_NAMED: usize = 40;

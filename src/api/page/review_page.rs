@@ -2,25 +2,20 @@
 
 use anyhow::Result;
 
-use super::{
-    command_html::{form, hidden, written},
-    form::{Form, address},
-    html::Html,
-    labels::{labelled, shape, time},
-    line_comments::LineComments,
-    page_command::PageCommand,
-    page_layout::PageFrame,
-    patch_html::Patch,
-    review_facts,
-};
-use crate::{
-    actions::{
-        App,
-        queue::review::next::{self, NextRequest, Submitted},
-    },
-    domain::{TaskId, review::LinePlace},
-    wire::{CommandView, ReviewCardView, ReviewChangesView, ReviewNextView},
-};
+use super::command_html::{form, hidden, written};
+use super::form::{Form, address};
+use super::html::Html;
+use super::labels::{labelled, shape, time};
+use super::line_comments::LineComments;
+use super::page_command::PageCommand;
+use super::page_layout::PageFrame;
+use super::patch_html::Patch;
+use super::review_facts;
+use crate::actions::App;
+use crate::actions::queue::review::next::{self, NextRequest, Submitted};
+use crate::domain::TaskId;
+use crate::domain::review::LinePlace;
+use crate::wire::{CommandView, ReviewCardView, ReviewChangesView, ReviewNextView};
 
 /// The page of the card that the address names, or of the next card. Errors: `invalid_value`, `not_found`, `wrong_state`.
 pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String> {

@@ -3,46 +3,36 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Json,
-    extract::Request,
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
-    response::{IntoResponse, Response},
-};
+use axum::Json;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{
-    access::Access,
-    answer_page,
-    board_composer::ComposedBoard,
-    device_keys::DeviceKey,
-    devices_page::{self, PairingView},
-    document::{self, Done},
-    form::Form,
-    lane_page, live_screen,
-    origin::{Grant, PageAddress, Site},
-    page_command::PageCommand,
-    page_layout::{PageFrame, PageName},
-    response::{self, HTML, done, file},
-    review_page, search_page,
-    shared_board::Content,
-    task_filter::TasksQuery,
-    tasks_page, usage_page,
-};
-use crate::{
-    actions::{
-        queue::task::undo,
-        upkeep::devices::{self, PairingRequest},
-    },
-    api::{auth::single_header, body::query, error::ApiError, sse, state},
-    domain::{
-        Actor, LaneName, Refusal,
-        device::{self, DEFAULT_DEVICE_LIFETIME, DeviceAccess, kind_of, shown_code},
-        id::DeviceName,
-    },
-    wire::ErrorDocument,
-};
+use super::access::Access;
+use super::board_composer::ComposedBoard;
+use super::device_keys::DeviceKey;
+use super::devices_page::{self, PairingView};
+use super::document::{self, Done};
+use super::form::Form;
+use super::origin::{Grant, PageAddress, Site};
+use super::page_command::PageCommand;
+use super::page_layout::{PageFrame, PageName};
+use super::response::{self, HTML, done, file};
+use super::shared_board::Content;
+use super::task_filter::TasksQuery;
+use super::{answer_page, lane_page, live_screen, review_page, search_page, tasks_page, usage_page};
+use crate::actions::queue::task::undo;
+use crate::actions::upkeep::devices::{self, PairingRequest};
+use crate::api::auth::single_header;
+use crate::api::body::query;
+use crate::api::error::ApiError;
+use crate::api::{sse, state};
+use crate::domain::device::{self, DEFAULT_DEVICE_LIFETIME, DeviceAccess, kind_of, shown_code};
+use crate::domain::id::DeviceName;
+use crate::domain::{Actor, LaneName, Refusal};
+use crate::wire::ErrorDocument;
 
 /// Path, content type and text of the files.
 const FILES: &[(&str, &str, &str)] = &[

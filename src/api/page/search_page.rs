@@ -2,20 +2,14 @@
 
 use anyhow::Result;
 
-use super::{
-    board_html::place,
-    form::{Form, address},
-    html::Html,
-    labels::{labelled, time},
-    page_layout::PageFrame,
-};
-use crate::{
-    actions::{
-        App,
-        upkeep::search::{self, SearchQuery, SearchScope},
-    },
-    wire::SearchHitView,
-};
+use super::board_html::place;
+use super::form::{Form, address};
+use super::html::Html;
+use super::labels::{labelled, time};
+use super::page_layout::PageFrame;
+use crate::actions::App;
+use crate::actions::upkeep::search::{self, SearchQuery, SearchScope};
+use crate::wire::SearchHitView;
 
 const MAX_HITS: usize = 100;
 

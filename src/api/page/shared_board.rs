@@ -1,33 +1,29 @@
 //! The state that the clients of the page share: the composed board, and the task that composes it anew when an event arrives,
 //! a session's process dies or time alone changes it. It runs while a client listens.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering::SeqCst},
-    },
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::json;
-use tokio::{
-    sync::{Notify, watch},
-    task::AbortHandle,
-    time::{Instant, sleep, sleep_until},
-};
+use tokio::sync::{Notify, watch};
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep, sleep_until};
 
-use super::{
-    access::Access,
-    board_composer::{ComposedBoard, Composer},
-    board_versions::Frame,
-};
-use crate::{
-    actions::{board::WatchedProcess, sessions::attendance},
-    api::{async_fd::register_fd, error::ApiError, live_project::AppFactory, sse::EventSender, state::server_state},
-    os::random,
-};
+use super::access::Access;
+use super::board_composer::{ComposedBoard, Composer};
+use super::board_versions::Frame;
+use crate::actions::board::WatchedProcess;
+use crate::actions::sessions::attendance;
+use crate::api::async_fd::register_fd;
+use crate::api::error::ApiError;
+use crate::api::live_project::AppFactory;
+use crate::api::sse::EventSender;
+use crate::api::state::server_state;
+use crate::os::random;
 
 /// The least and the most time between two boards. Composing takes at most a fortieth of a core, beside what it left unused in the
 /// last seconds: a single event waits for nothing.

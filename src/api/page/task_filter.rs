@@ -3,11 +3,12 @@
 use anyhow::Result;
 
 use super::form::{Form, address};
-use crate::{
-    actions::{App, queue::task::list::Filter, sessions::start::installed_providers},
-    domain::{LaneName, Role, task::TaskStatus},
-    wire::LaneView,
-};
+use crate::actions::App;
+use crate::actions::queue::task::list::Filter;
+use crate::actions::sessions::start::installed_providers;
+use crate::domain::task::TaskStatus;
+use crate::domain::{LaneName, Role};
+use crate::wire::LaneView;
 
 /// What the address of the page asks for.
 #[derive(Debug, Clone)]

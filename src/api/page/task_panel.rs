@@ -1,18 +1,14 @@
 //! The open task: what is known of it, and the forms that change it.
 
-use super::{
-    command_html::{form, hidden, open_form, select, written},
-    form::address,
-    html::Html,
-    labels::time,
-    page_command::PageCommand,
-    page_layout::PageFrame,
-    task_filter::{Choices, TasksQuery},
-};
-use crate::{
-    domain::task::{DEFAULT_PRIORITY, LOWEST_PRIORITY},
-    wire::{TaskDetailView, TaskView, status_words, task_commands},
-};
+use super::command_html::{form, hidden, open_form, select, written};
+use super::form::address;
+use super::html::Html;
+use super::labels::time;
+use super::page_command::PageCommand;
+use super::page_layout::PageFrame;
+use super::task_filter::{Choices, TasksQuery};
+use crate::domain::task::{DEFAULT_PRIORITY, LOWEST_PRIORITY};
+use crate::wire::{TaskDetailView, TaskView, status_words, task_commands};
 
 /// The fields of a task as texts, as its form shows them.
 #[derive(Debug)]

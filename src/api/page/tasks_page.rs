@@ -2,23 +2,19 @@
 
 use anyhow::Result;
 
-use super::{
-    command_html::{hidden, open_form, select},
-    html::Html,
-    labels::{labelled, time},
-    page_command::PageCommand,
-    page_layout::PageFrame,
-    task_filter::{Choices, TasksQuery},
-    task_panel,
-};
-use crate::{
-    actions::{
-        App,
-        queue::{lane, task::list},
-    },
-    domain::{TaskId, task::LOWEST_PRIORITY},
-    wire::{ClaimantView, TaskDetailView, TaskView},
-};
+use super::command_html::{hidden, open_form, select};
+use super::html::Html;
+use super::labels::{labelled, time};
+use super::page_command::PageCommand;
+use super::page_layout::PageFrame;
+use super::task_filter::{Choices, TasksQuery};
+use super::task_panel;
+use crate::actions::App;
+use crate::actions::queue::lane;
+use crate::actions::queue::task::list;
+use crate::domain::TaskId;
+use crate::domain::task::LOWEST_PRIORITY;
+use crate::wire::{ClaimantView, TaskDetailView, TaskView};
 
 const MAX_CARDS: usize = 200;
 

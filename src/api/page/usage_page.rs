@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{form::Form, html::Html, page_layout::PageFrame};
-use crate::{
-    actions::{App, agents::usage},
-    domain::{age::rough, usage::UsageBy},
-    env::Timestamp,
-    wire::{UsageRowView, UsageView},
-};
+use super::form::Form;
+use super::html::Html;
+use super::page_layout::PageFrame;
+use crate::actions::App;
+use crate::actions::agents::usage;
+use crate::domain::age::rough;
+use crate::domain::usage::UsageBy;
+use crate::env::Timestamp;
+use crate::wire::{UsageRowView, UsageView};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const SPANS: &[u32] = &[7, 14, 30, 90];

@@ -1,20 +1,14 @@
 //! `GET /approvals`, `POST /approvals/{id}`: lists and answers permission requests.
 
-use axum::{
-    extract::{Path, Request},
-    response::Response,
-};
+use axum::extract::{Path, Request};
+use axum::response::Response;
 use serde::Deserialize;
 
-use crate::{
-    actions::agents::approval,
-    api::{
-        body::{RequestBody, json_response, query},
-        error::ApiError,
-        state,
-    },
-    domain::approval::Decision,
-};
+use crate::actions::agents::approval;
+use crate::api::body::{RequestBody, json_response, query};
+use crate::api::error::ApiError;
+use crate::api::state;
+use crate::domain::approval::Decision;
 
 #[derive(Debug, Deserialize)]
 struct Query {

@@ -1,31 +1,28 @@
 //! `POST /authorize`: decides about a tool call. Every error denies the call, and a call is allowed only when the decision can be
 //! recorded.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
+use std::time::Duration;
 
-use axum::{extract::Request, response::Response};
+use axum::extract::Request;
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tokio::{sync::oneshot, time::timeout};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
-use crate::{
-    actions::{
-        App,
-        agents::{
-            guard::{self, EntryPoint, GuardDecision, LoadedRules, ToolCall},
-            runtime::session_of_run,
-        },
-    },
-    api::{
-        body::{RequestBody, json_response},
-        error::ApiError,
-        state::{self, server_state},
-        store_writer::PendingDecision,
-    },
-    domain::{Refusal, RunId, id::Label, secrets, session::Session},
-    os::file_system,
-    store::{ReadTx, sessions},
-};
+use crate::actions::App;
+use crate::actions::agents::guard::{self, EntryPoint, GuardDecision, LoadedRules, ToolCall};
+use crate::actions::agents::runtime::session_of_run;
+use crate::api::body::{RequestBody, json_response};
+use crate::api::error::ApiError;
+use crate::api::state::{self, server_state};
+use crate::api::store_writer::PendingDecision;
+use crate::domain::id::Label;
+use crate::domain::session::Session;
+use crate::domain::{Refusal, RunId, secrets};
+use crate::os::file_system;
+use crate::store::{ReadTx, sessions};
 
 /// How long a recording may take before the call is denied.
 const RECORD_TIMEOUT: Duration = Duration::from_secs(2);

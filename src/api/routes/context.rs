@@ -1,24 +1,17 @@
 //! `GET /context`, `POST /context`: reads the context of an agent, and pushes context to it.
 
-use axum::{extract::Request, response::Response};
+use axum::extract::Request;
+use axum::response::Response;
 use serde::Deserialize;
 
-use crate::{
-    actions::{
-        agents::runtime::{
-            context::{self, Mode, Section, SectionKind},
-            session_of_run,
-        },
-        sessions::prompt,
-    },
-    api::{
-        body::{RequestBody, json_response, query},
-        error::ApiError,
-        prompt_delivery,
-        state::{self, app_as_session},
-    },
-    domain::RunId,
-};
+use crate::actions::agents::runtime::context::{self, Mode, Section, SectionKind};
+use crate::actions::agents::runtime::session_of_run;
+use crate::actions::sessions::prompt;
+use crate::api::body::{RequestBody, json_response, query};
+use crate::api::error::ApiError;
+use crate::api::prompt_delivery;
+use crate::api::state::{self, app_as_session};
+use crate::domain::RunId;
 
 #[derive(Debug, Deserialize)]
 struct Query {

@@ -1,25 +1,20 @@
 //! `GET /events`: streams the event log, past and new events.
 
-use std::{ops::ControlFlow, time::Duration};
+use std::ops::ControlFlow;
+use std::time::Duration;
 
-use axum::{
-    extract::Request,
-    http::{HeaderMap, Method},
-    response::Response,
-};
+use axum::extract::Request;
+use axum::http::{HeaderMap, Method};
+use axum::response::Response;
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use crate::{
-    actions::upkeep::events::{self, EventQuery},
-    api::{
-        body::query,
-        error::ApiError,
-        sse::{self, EventSender},
-        state::{self, server_state},
-    },
-    wire::EventView,
-};
+use crate::actions::upkeep::events::{self, EventQuery};
+use crate::api::body::query;
+use crate::api::error::ApiError;
+use crate::api::sse::{self, EventSender};
+use crate::api::state::{self, server_state};
+use crate::wire::EventView;
 
 /// How many events are read at a time.
 const BATCH_SIZE: usize = 200;

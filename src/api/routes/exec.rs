@@ -1,37 +1,29 @@
 //! `POST /exec`: the exec protocol for jobs. The call runs as `fairway exec call` in a process of its own, so that a job's
 //! supervisor is not a child of the server.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    path::Path,
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use axum::{
-    extract::Request,
-    http::{StatusCode, header},
-    response::{IntoResponse, Response},
-};
+use axum::extract::Request;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
-use crate::{
-    actions::{App, agents::runtime::session_of_run, core::lane_env},
-    api::{
-        body::{RequestBody, query},
-        error::ApiError,
-        state,
-    },
-    domain::RunId,
-    env::vars,
-    os::{
-        capture::{Call, Captured, capture_with_limit},
-        executable,
-        exit_reason::ExitReason,
-    },
-};
+use crate::actions::App;
+use crate::actions::agents::runtime::session_of_run;
+use crate::actions::core::lane_env;
+use crate::api::body::{RequestBody, query};
+use crate::api::error::ApiError;
+use crate::api::state;
+use crate::domain::RunId;
+use crate::env::vars;
+use crate::os::capture::{Call, Captured, capture_with_limit};
+use crate::os::executable;
+use crate::os::exit_reason::ExitReason;
 
 /// The maximum time of a call that waits for something, and the maximum response, in bytes.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60 * 60);

@@ -1,19 +1,17 @@
 //! `GET /health`, `POST /health`: the health of a session run or of the server, and heartbeats.
 
-use axum::{extract::Request, response::Response};
+use axum::extract::Request;
+use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{
-    actions::agents::runtime::health::{self, HealthReport},
-    api::{
-        body::{json_response, query, read_json},
-        error::ApiError,
-        prompt_delivery,
-        state::{self, app_as_run, server_state},
-    },
-    domain::{RunId, session::Activity},
-};
+use crate::actions::agents::runtime::health::{self, HealthReport};
+use crate::api::body::{json_response, query, read_json};
+use crate::api::error::ApiError;
+use crate::api::prompt_delivery;
+use crate::api::state::{self, app_as_run, server_state};
+use crate::domain::RunId;
+use crate::domain::session::Activity;
 
 #[derive(Debug, Deserialize)]
 struct Query {

@@ -1,24 +1,20 @@
 //! `POST /identity`, `GET /identity`: sets and shows a runtime's identity. Responses have all values masked.
 
-use axum::{extract::Request, response::Response};
+use axum::extract::Request;
+use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{
-    actions::{
-        App,
-        agents::runtime::session_of_run,
-        core::{errors, lookup},
-    },
-    api::{
-        body::{RequestBody, json_response, query},
-        error::ApiError,
-        identity::Identity,
-        identity_refresh::store_identity,
-        state::{self, server_state},
-    },
-    domain::{Refusal, RunId, SessionId, session::Session},
-};
+use crate::actions::App;
+use crate::actions::agents::runtime::session_of_run;
+use crate::actions::core::{errors, lookup};
+use crate::api::body::{RequestBody, json_response, query};
+use crate::api::error::ApiError;
+use crate::api::identity::Identity;
+use crate::api::identity_refresh::store_identity;
+use crate::api::state::{self, server_state};
+use crate::domain::session::Session;
+use crate::domain::{Refusal, RunId, SessionId};
 
 #[derive(Debug, Deserialize)]
 struct Query {

@@ -1,10 +1,8 @@
 //! The table of routes, and their handlers.
 
-use axum::{
-    Router,
-    extract::Request,
-    routing::{get, post},
-};
+use axum::Router;
+use axum::extract::Request;
+use axum::routing::{get, post};
 
 use super::error::{AUTHORIZE_PATH, ApiError};
 

@@ -1,9 +1,7 @@
 //! `GET /openapi.json`: the OpenAPI description of this API.
 
-use axum::{
-    http::header,
-    response::{IntoResponse, Response},
-};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
 
 /// The OpenAPI document.
 const DOCUMENT: &str = include_str!("../../../docs/reference/openapi.json");

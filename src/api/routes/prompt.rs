@@ -1,21 +1,18 @@
 //! `POST /prompt`: sends a prompt to an agent.
 
-use axum::{extract::Request, response::Response};
+use axum::extract::Request;
+use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{
-    actions::{
-        agents::runtime::session_of_run,
-        sessions::prompt::{self, NewPrompt},
-    },
-    api::{
-        body::{RequestBody, json_response},
-        error::ApiError,
-        prompt_delivery, state,
-    },
-    domain::{RunId, id::Label, message::Priority},
-};
+use crate::actions::agents::runtime::session_of_run;
+use crate::actions::sessions::prompt::{self, NewPrompt};
+use crate::api::body::{RequestBody, json_response};
+use crate::api::error::ApiError;
+use crate::api::{prompt_delivery, state};
+use crate::domain::RunId;
+use crate::domain::id::Label;
+use crate::domain::message::Priority;
 
 #[derive(Debug, Deserialize)]
 struct Body {

@@ -1,24 +1,21 @@
 //! `POST /lifecycle`, `POST /telemetry`: a runtime reports a change of its state, and the usage of its turns.
 
-use axum::{extract::Request, response::Response};
+use axum::extract::Request;
+use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{
-    actions::{
-        agents::runtime::lifecycle::{self, LifecycleReport},
-        sessions::report::telemetry,
-    },
-    api::{
-        body::{RequestBody, json_response},
-        error::ApiError,
-        prompt_delivery,
-        state::{self, app_as_run},
-    },
-    domain::{RunId, SessionId, lifecycle::LifecycleEvent},
-    env::Timestamp,
-    wire::{self, timestamp::deserialize_timestamp},
-};
+use crate::actions::agents::runtime::lifecycle::{self, LifecycleReport};
+use crate::actions::sessions::report::telemetry;
+use crate::api::body::{RequestBody, json_response};
+use crate::api::error::ApiError;
+use crate::api::prompt_delivery;
+use crate::api::state::{self, app_as_run};
+use crate::domain::lifecycle::LifecycleEvent;
+use crate::domain::{RunId, SessionId};
+use crate::env::Timestamp;
+use crate::wire;
+use crate::wire::timestamp::deserialize_timestamp;
 
 #[derive(Debug, Deserialize)]
 struct LifecycleBody {

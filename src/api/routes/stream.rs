@@ -4,36 +4,31 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use axum::{extract::Request, http::Method, response::Response};
+use axum::extract::Request;
+use axum::http::Method;
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::{
-    io::unix::AsyncFd,
-    time::{Instant, sleep, sleep_until},
-};
+use tokio::io::unix::AsyncFd;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::events::last_event_id;
-use crate::{
-    actions::{
-        App,
-        agents::runtime::{context, session_of_run},
-        core::lookup,
-        sessions::prompt::{
-            deliver_by_stream,
-            listener::{self, Listener, ListenerKind},
-        },
-    },
-    api::{
-        async_fd::{RawFdAdapter, register_fd},
-        body::{json_response, query, read_json},
-        error::ApiError,
-        prompt_delivery,
-        sse::{self, EventSender, KEEP_ALIVE_INTERVAL},
-        state::{self, app_as_run, server_state},
-    },
-    domain::{RunId, message::Priority, session::Session},
-    wire::{MessageView, SectionView, integer::deserialize_whole_numbers},
-};
+use crate::actions::App;
+use crate::actions::agents::runtime::{context, session_of_run};
+use crate::actions::core::lookup;
+use crate::actions::sessions::prompt::deliver_by_stream;
+use crate::actions::sessions::prompt::listener::{self, Listener, ListenerKind};
+use crate::api::async_fd::{RawFdAdapter, register_fd};
+use crate::api::body::{json_response, query, read_json};
+use crate::api::error::ApiError;
+use crate::api::prompt_delivery;
+use crate::api::sse::{self, EventSender, KEEP_ALIVE_INTERVAL};
+use crate::api::state::{self, app_as_run, server_state};
+use crate::domain::RunId;
+use crate::domain::message::Priority;
+use crate::domain::session::Session;
+use crate::wire::integer::deserialize_whole_numbers;
+use crate::wire::{MessageView, SectionView};
 
 /// The pause before a retry when the store is busy.
 const RETRY_DELAY: Duration = Duration::from_secs(1);

@@ -2,23 +2,21 @@
 
 mod plumbing;
 
-use std::{fmt::Write, path::PathBuf};
+use std::fmt::Write;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::Answer,
-    adapters::{
-        BackendSource,
-        conformance::{self, OPERATIONS},
-        forge::{self, Forge},
-        list::{self, InstalledScripts},
-    },
-    cli::{context::Context, exit::Exit},
-    render::{Meaning, Table, escape_line},
-    wire::{AdapterCheckView, InstalledScriptsView, ProbeOutcome},
-};
+use crate::actions::Answer;
+use crate::adapters::BackendSource;
+use crate::adapters::conformance::{self, OPERATIONS};
+use crate::adapters::forge::{self, Forge};
+use crate::adapters::list::{self, InstalledScripts};
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::render::{Meaning, Table, escape_line};
+use crate::wire::{AdapterCheckView, InstalledScriptsView, ProbeOutcome};
 
 /// List, install and check backends
 #[derive(Debug, Subcommand)]

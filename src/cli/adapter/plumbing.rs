@@ -1,34 +1,29 @@
 //! The hidden `fairway adapter …` commands that backend scripts call. None of them needs a project.
 
-use std::{
-    ffi::{OsStr, OsString},
-    io::{self, Read, Write},
-    os::{fd::AsFd, unix::ffi::OsStrExt},
-    path::PathBuf,
-    time::Duration,
-};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
 
-use crate::{
-    actions::agents::structured_session,
-    adapters::{
-        StartConfig,
-        plumbing::{
-            IoMode, ReaderState, SocketDir, StartedPane,
-            commands::{
-                control_socket, fifo_input, inspect, meta, multiplexer_call, multiplexer_server, paths, process_tree,
-                script_terminal, start, structured,
-            },
-            probe_program::{self, ProbeOptions},
-            transcript::MAX_TRANSCRIPT_BYTES,
-        },
-    },
-    cli::{context::Context, exit::Exit},
-    os::{exit_reason::ExitReason, terminal::Size},
-    render::{Relay, escape_line},
+use crate::actions::agents::structured_session;
+use crate::adapters::StartConfig;
+use crate::adapters::plumbing::commands::{
+    control_socket, fifo_input, inspect, meta, multiplexer_call, multiplexer_server, paths, process_tree,
+    script_terminal, start, structured,
 };
+use crate::adapters::plumbing::probe_program::{self, ProbeOptions};
+use crate::adapters::plumbing::transcript::MAX_TRANSCRIPT_BYTES;
+use crate::adapters::plumbing::{IoMode, ReaderState, SocketDir, StartedPane};
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::os::exit_reason::ExitReason;
+use crate::os::terminal::Size;
+use crate::render::{Relay, escape_line};
 
 /// The exit codes of shells and of `timeout`.
 const TIMED_OUT: Exit = 124;

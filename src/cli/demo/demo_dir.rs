@@ -1,32 +1,25 @@
 //! The directory of a demo, and the commands that run in it. The user's own projects, settings and state are not touched.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fs, io,
-    os::unix::fs::symlink,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
 
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 
 use super::demo_steps;
-use crate::{
-    actions::core::errors,
-    config::project::normalize,
-    domain::Refusal,
-    env::{Env, vars},
-    os::{
-        capture::{self, Call, Captured},
-        executable,
-        exit_reason::ExitReason,
-        files, foreground, poll_until, random,
-        signals::SignalPipe,
-    },
-    render::OutError,
-};
+use crate::actions::core::errors;
+use crate::config::project::normalize;
+use crate::domain::Refusal;
+use crate::env::{Env, vars};
+use crate::os::capture::{self, Call, Captured};
+use crate::os::exit_reason::ExitReason;
+use crate::os::signals::SignalPipe;
+use crate::os::{executable, files, foreground, poll_until, random};
+use crate::render::OutError;
 
 /// The time limit of a command whose output is read.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(30);

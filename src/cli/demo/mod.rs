@@ -7,16 +7,13 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use self::{
-    demo_dir::Scene,
-    demo_steps::{STORY, Step},
-};
-use super::{context::Context, exit::Exit};
-use crate::{
-    actions::core::{errors, inside_session},
-    render::Meaning,
-    wire::DemoView,
-};
+use self::demo_dir::Scene;
+use self::demo_steps::{STORY, Step};
+use super::context::Context;
+use super::exit::Exit;
+use crate::actions::core::{errors, inside_session};
+use crate::render::Meaning;
+use crate::wire::DemoView;
 
 /// Show a day of Fairway in a scratch repository, in seconds
 ///

@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use super::stream_printer::StreamPrinter;
-use crate::{
-    cli::age::rough,
-    config::show_duration,
-    env::Timestamp,
-    render::{Meaning, Style, Table, escape_line},
-    wire::{JobItemView, JobPollView, JobView, short_job_id},
-};
+use crate::cli::age::rough;
+use crate::config::show_duration;
+use crate::env::Timestamp;
+use crate::render::{Meaning, Style, Table, escape_line};
+use crate::wire::{JobItemView, JobPollView, JobView, short_job_id};
 
 /// How much of a command a line shows, in characters; a table has its own width.
 const COMMAND: usize = 80;

@@ -1,24 +1,22 @@
 //! `fairway exec log`
 
-use std::{cell::RefCell, ops::ControlFlow};
+use std::cell::RefCell;
+use std::ops::ControlFlow;
 
 use anyhow::Result;
 
-use super::{format, stream_printer::StreamPrinter};
-use crate::{
-    actions::{
-        App,
-        jobs::{
-            log::{self, LogRequest},
-            output,
-            output_decoder::DecodedItem,
-            tail::Tail,
-        },
-    },
-    cli::{context::Context, exit::Exit, values},
-    domain::job::{ItemType, Job},
-    wire::JobItemView,
-};
+use super::format;
+use super::stream_printer::StreamPrinter;
+use crate::actions::App;
+use crate::actions::jobs::log::{self, LogRequest};
+use crate::actions::jobs::output;
+use crate::actions::jobs::output_decoder::DecodedItem;
+use crate::actions::jobs::tail::Tail;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::values;
+use crate::domain::job::{ItemType, Job};
+use crate::wire::JobItemView;
 
 /// Print a job's output
 ///

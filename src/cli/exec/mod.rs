@@ -5,34 +5,24 @@ mod log;
 mod spawn;
 mod stream_printer;
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Subcommand;
 use nix::sys::signal::Signal;
 
-use crate::{
-    actions::jobs::{
-        gc, kill,
-        list::{self, ListOptions},
-        poll::{self, PollRequest},
-        request, rm, send_keys, supervisor_process, wait, worker,
-    },
-    cli::{
-        context::{Context, exit_even_if_closed},
-        exit::Exit,
-        values,
-    },
-    domain::{
-        RoutingKey,
-        job::{Job, JobStatus},
-        terminal_input::TerminalInput,
-    },
-    wire::{
-        FailureKind,
-        exec_request::{MAX_DOCUMENT_BYTES, Until},
-    },
-};
+use crate::actions::jobs::list::{self, ListOptions};
+use crate::actions::jobs::poll::{self, PollRequest};
+use crate::actions::jobs::{gc, kill, request, rm, send_keys, supervisor_process, wait, worker};
+use crate::cli::context::{Context, exit_even_if_closed};
+use crate::cli::exit::Exit;
+use crate::cli::values;
+use crate::domain::RoutingKey;
+use crate::domain::job::{Job, JobStatus};
+use crate::domain::terminal_input::TerminalInput;
+use crate::wire::FailureKind;
+use crate::wire::exec_request::{MAX_DOCUMENT_BYTES, Until};
 
 /// Run and manage background jobs
 #[derive(Debug, Subcommand)]

@@ -1,35 +1,26 @@
 //! `fairway exec spawn`
 
-use std::{
-    ffi::{OsStr, OsString},
-    os::unix::ffi::OsStrExt,
-    path::PathBuf,
-    time::Duration,
-};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{format, log::Reader};
-use crate::{
-    actions::{
-        App,
-        jobs::{
-            log,
-            spawn::{self, CommandSpec, SpawnRequest},
-            wait,
-        },
-    },
-    cli::{context::Context, context::exit_even_if_closed, exit::Exit, values},
-    config::parse_size,
-    domain::{
-        RoutingKey,
-        job::{DEFAULT_TERMINAL_SIZE, JobStatus, RecoveryPolicy, TerminalSize},
-        job_output::Watcher,
-        terminal_input,
-    },
-    render::{OutError, escape_controls},
-    wire::FailureKind,
-};
+use super::format;
+use super::log::Reader;
+use crate::actions::App;
+use crate::actions::jobs::spawn::{self, CommandSpec, SpawnRequest};
+use crate::actions::jobs::{log, wait};
+use crate::cli::context::{Context, exit_even_if_closed};
+use crate::cli::exit::Exit;
+use crate::cli::values;
+use crate::config::parse_size;
+use crate::domain::job::{DEFAULT_TERMINAL_SIZE, JobStatus, RecoveryPolicy, TerminalSize};
+use crate::domain::job_output::Watcher;
+use crate::domain::{RoutingKey, terminal_input};
+use crate::render::{OutError, escape_controls};
+use crate::wire::FailureKind;
 
 /// Start a background job
 ///

@@ -6,8 +6,12 @@ mod topics;
 use anyhow::Result;
 use clap::builder::StyledStr;
 
-use super::{context::Context, exit::Exit, short_verbs};
-use crate::{actions::upkeep::guide, domain::Refusal, wire::HelpView};
+use super::context::Context;
+use super::exit::Exit;
+use super::short_verbs;
+use crate::actions::upkeep::guide;
+use crate::domain::Refusal;
+use crate::wire::HelpView;
 
 /// Print the help of a command or topic
 ///

@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
-use clap::{
-    Command,
-    builder::{StyledStr, Styles},
-};
+use clap::Command;
+use clap::builder::{StyledStr, Styles};
 
 use super::topics::{self, FIRST_SCREEN, GROUPS, PLUMBING};
-use crate::{cli::short_verbs, hooks::Provider};
+use crate::cli::short_verbs;
+use crate::hooks::Provider;
 
 /// The placeholder in examples for a provider's name, which only the code of the hooks knows.
 const PROVIDER: &str = "{provider}";

@@ -6,25 +6,23 @@ mod show;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::{
-        land,
-        queue::lane::{
-            self, LanePatch, close,
-            copies::Copies,
-            diff, edit, list, named, repair, rm, status,
-            sync::{self, SyncOptions},
-            trim,
-        },
-    },
-    cli::{context::Context, exit::Exit, globals::Color, values},
-    config::project::normalize,
-    domain::{LaneName, Refusal, Role, bytes, id::Label, lane::LaneStatus, sandbox::SandboxClass},
-    env::vars,
-    os::git::DiffFormat,
-    render::{Table, escape_line},
-    wire::{LaneGitView, LaneView},
-};
+use crate::actions::land;
+use crate::actions::queue::lane::copies::Copies;
+use crate::actions::queue::lane::sync::{self, SyncOptions};
+use crate::actions::queue::lane::{self, LanePatch, close, diff, edit, list, named, repair, rm, status, trim};
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::globals::Color;
+use crate::cli::values;
+use crate::config::project::normalize;
+use crate::domain::id::Label;
+use crate::domain::lane::LaneStatus;
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::{LaneName, Refusal, Role, bytes};
+use crate::env::vars;
+use crate::os::git::DiffFormat;
+use crate::render::{Table, escape_line};
+use crate::wire::{LaneGitView, LaneView};
 
 /// Manage lanes: named worktrees with a role and a limit
 #[derive(Debug, Subcommand)]

@@ -4,20 +4,17 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use crate::{
-    actions::queue::lane::list,
-    cli::{
-        age::{local, rough},
-        context::Context,
-        exit::Exit,
-        session, task, values,
-    },
-    config::PortRange,
-    domain::{LaneName, Role, SessionId, plural, sandbox::SandboxClass},
-    env::Timestamp,
-    render::{Table, escape_line},
-    wire::{LaneDetailView, LaneGitView, LaneSetupView, LaneView},
-};
+use crate::actions::queue::lane::list;
+use crate::cli::age::{local, rough};
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::{session, task, values};
+use crate::config::PortRange;
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::{LaneName, Role, SessionId, plural};
+use crate::env::Timestamp;
+use crate::render::{Table, escape_line};
+use crate::wire::{LaneDetailView, LaneGitView, LaneSetupView, LaneView};
 
 /// Show a lane's worktree, sessions, tasks and messages
 #[derive(Debug, clap::Args)]

@@ -2,13 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    cli::age::age,
-    domain::{commit_id, plural},
-    env::Timestamp,
-    render::{escape_controls, escape_line},
-    wire::{ReviewCardView, ReviewChangesView, ReviewNextView},
-};
+use crate::cli::age::age;
+use crate::domain::{commit_id, plural};
+use crate::env::Timestamp;
+use crate::render::{escape_controls, escape_line};
+use crate::wire::{ReviewCardView, ReviewChangesView, ReviewNextView};
 
 /// The longest description that is shown, in lines.
 const MAX_BODY_LINES: usize = 12;

@@ -7,25 +7,20 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::queue::{
-        review::{
-            self, NewReview, comments, list,
-            next::{self, NextRequest},
-        },
-        task::claimed_task,
-    },
-    cli::{age::age, context::Context, exit::Exit, force::ForceArgs, values},
-    domain::{
-        Refusal, TaskId,
-        id::Label,
-        plural,
-        review::{LinePlace, Verdict},
-    },
-    os::terminal,
-    render::{Table, escape_line},
-    wire::ReviewView,
-};
+use crate::actions::queue::review::next::{self, NextRequest};
+use crate::actions::queue::review::{self, NewReview, comments, list};
+use crate::actions::queue::task::claimed_task;
+use crate::cli::age::age;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::force::ForceArgs;
+use crate::cli::values;
+use crate::domain::id::Label;
+use crate::domain::review::{LinePlace, Verdict};
+use crate::domain::{Refusal, TaskId, plural};
+use crate::os::terminal;
+use crate::render::{Table, escape_line};
+use crate::wire::ReviewView;
 
 /// See what waits for review; request and record reviews
 #[derive(Debug, Subcommand)]

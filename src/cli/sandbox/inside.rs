@@ -1,11 +1,12 @@
 //! `fairway` inside a sandbox: the words go to the process outside, which answers for the session.
 
-use std::{
-    ffi::OsString,
-    io::{self, IsTerminal, Read, Write},
-};
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Read, Write};
 
-use crate::{actions::sessions::sandbox::calls_from_inside, cli::exit::Exit, hooks, wire::SandboxReply};
+use crate::actions::sessions::sandbox::calls_from_inside;
+use crate::cli::exit::Exit;
+use crate::hooks;
+use crate::wire::SandboxReply;
 
 /// Commands that need no store.
 const LOCAL: &[&str] = &["--help", "--version", "-V", "-h", "completions", "guide", "help", "man", "sandbox"];

@@ -2,37 +2,26 @@
 
 mod inside;
 
-use std::{
-    ffi::OsString,
-    fmt::Write as _,
-    io::{self, Read},
-    path::PathBuf,
-};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::{self, Read};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::Subcommand;
 
-use crate::{
-    actions::sessions::sandbox::{
-        apart::{self, ApartRequest},
-        check, lane, proxy_forward,
-        run::{self, Finished, SandboxRequest},
-        view,
-    },
-    cli::{
-        context::{Context, exit_even_if_closed},
-        exit::Exit,
-        values,
-    },
-    domain::{
-        LaneName,
-        id::Label,
-        sandbox::{SandboxClass, SandboxNetwork},
-    },
-    os::exit_reason::ExitReason,
-    render::{Meaning, Style, escape_line},
-    wire::{FailureKind, SandboxCheckView, SandboxTakeBackView, SandboxView},
-};
+use crate::actions::sessions::sandbox::apart::{self, ApartRequest};
+use crate::actions::sessions::sandbox::run::{self, Finished, SandboxRequest};
+use crate::actions::sessions::sandbox::{check, lane, proxy_forward, view};
+use crate::cli::context::{Context, exit_even_if_closed};
+use crate::cli::exit::Exit;
+use crate::cli::values;
+use crate::domain::LaneName;
+use crate::domain::id::Label;
+use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
+use crate::os::exit_reason::ExitReason;
+use crate::render::{Meaning, Style, escape_line};
+use crate::wire::{FailureKind, SandboxCheckView, SandboxTakeBackView, SandboxView};
 
 pub use inside::call_outside;
 

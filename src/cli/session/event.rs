@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::{
-    actions::sessions::report::{
-        provider_event::{self, ProviderReport},
-        upsert::SessionPatch,
-    },
-    cli::{context::Context, exit::Exit, values},
-    domain::{LaneName, Role, SessionId, TaskId, id::Label, provider_event::ProviderState},
-};
+use crate::actions::sessions::report::provider_event::{self, ProviderReport};
+use crate::actions::sessions::report::upsert::SessionPatch;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::values;
+use crate::domain::id::Label;
+use crate::domain::provider_event::ProviderState;
+use crate::domain::{LaneName, Role, SessionId, TaskId};
 
 /// Report a provider event: session, checkpoint, evidence
 ///

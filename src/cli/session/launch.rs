@@ -1,40 +1,34 @@
 //! `fairway session launch`
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::{
-    actions::{
-        Answer, App,
-        core::errors,
-        sessions::{
-            control::attach,
-            launch::{
-                first_prompt,
-                plan::{self, LaunchPlan, LaunchRequest},
-                program::CommandSpec,
-                start::{self, PromptWatch},
-            },
-        },
-    },
-    adapters::plumbing::commands,
-    cli::{context::Context, exit::Exit, print_error::error_text, session::terminal::attach_to, values},
-    domain::{LaneName, Role, SessionId, TaskId, id::Label, sandbox::SandboxClass, secrets, text_limits},
-    hooks::{
-        LAUNCH_HOOKS, Provider,
-        doctor::{self, MissingHooks},
-    },
-    os::exit_on_signal,
-    render::escape_line,
-    wire::{Failure, FailureKind, FirstPromptView, LaunchView, SessionView},
-};
+use crate::actions::core::errors;
+use crate::actions::sessions::control::attach;
+use crate::actions::sessions::launch::first_prompt;
+use crate::actions::sessions::launch::plan::{self, LaunchPlan, LaunchRequest};
+use crate::actions::sessions::launch::program::CommandSpec;
+use crate::actions::sessions::launch::start::{self, PromptWatch};
+use crate::actions::{Answer, App};
+use crate::adapters::plumbing::commands;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::print_error::error_text;
+use crate::cli::session::terminal::attach_to;
+use crate::cli::values;
+use crate::domain::id::Label;
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::{LaneName, Role, SessionId, TaskId, secrets, text_limits};
+use crate::hooks::doctor::{self, MissingHooks};
+use crate::hooks::{LAUNCH_HOOKS, Provider};
+use crate::os::exit_on_signal;
+use crate::render::escape_line;
+use crate::wire::{Failure, FailureKind, FirstPromptView, LaunchView, SessionView};
 
 /// Launch an agent or program in a new session
 ///

@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::sessions::list::{self, SessionScope},
-    cli::{age::age, context::Context, exit::Exit},
-    env::Timestamp,
-    render::Table,
-    wire::SessionOverviewView,
-};
+use crate::actions::sessions::list::{self, SessionScope};
+use crate::cli::age::age;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::env::Timestamp;
+use crate::render::Table;
+use crate::wire::SessionOverviewView;
 
 /// List live sessions, oldest first
 ///

@@ -12,28 +12,21 @@ mod upsert;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::{
-        core::store_safety,
-        sessions::{
-            control::{forget, stop, stop_selection},
-            list as sessions, parking, reminder,
-            report::{
-                end::{self, EndRequest},
-                heartbeat::{self, Heartbeat},
-            },
-            start::switch::SwitchTo,
-        },
-        upkeep::reconcile,
-    },
-    cli::{context::Context, each, exit::Exit, release::ForceArgs, values},
-    domain::{
-        LaneName, RunId, SessionId,
-        session::{Activity, SessionStatus},
-    },
-    render::escape_line,
-    wire::SessionOverviewView,
-};
+use crate::actions::core::store_safety;
+use crate::actions::sessions::control::{forget, stop, stop_selection};
+use crate::actions::sessions::report::end::{self, EndRequest};
+use crate::actions::sessions::report::heartbeat::{self, Heartbeat};
+use crate::actions::sessions::start::switch::SwitchTo;
+use crate::actions::sessions::{list as sessions, parking, reminder};
+use crate::actions::upkeep::reconcile;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::release::ForceArgs;
+use crate::cli::{each, values};
+use crate::domain::session::{Activity, SessionStatus};
+use crate::domain::{LaneName, RunId, SessionId};
+use crate::render::escape_line;
+use crate::wire::SessionOverviewView;
 
 /// Launch, watch and stop agent sessions
 #[derive(Debug, Subcommand)]

@@ -3,26 +3,19 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::{
-    actions::sessions::{
-        launch::{program::CommandSpec, start::PromptWatch},
-        start::relaunch::{self, RelaunchRequest},
-    },
-    cli::{
-        context::Context,
-        each,
-        exit::Exit,
-        session::{
-            launch::{FirstPromptArgs, interruption},
-            terminal::attach_to,
-        },
-        start, values,
-    },
-    domain::{Refusal, SessionId, id::Label},
-    hooks::LAUNCH_HOOKS,
-    os::exit_on_signal,
-    wire::FailureKind,
-};
+use crate::actions::sessions::launch::program::CommandSpec;
+use crate::actions::sessions::launch::start::PromptWatch;
+use crate::actions::sessions::start::relaunch::{self, RelaunchRequest};
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::session::launch::{FirstPromptArgs, interruption};
+use crate::cli::session::terminal::attach_to;
+use crate::cli::{each, start, values};
+use crate::domain::id::Label;
+use crate::domain::{Refusal, SessionId};
+use crate::hooks::LAUNCH_HOOKS;
+use crate::os::exit_on_signal;
+use crate::wire::FailureKind;
 
 /// Launch a session again that is over
 ///

@@ -4,23 +4,18 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use crate::{
-    actions::sessions::{
-        control::{multiplexer_command, suggestions},
-        list,
-    },
-    adapters::builtin_scripts,
-    cli::{
-        age::{age, day, local},
-        context::Context,
-        exit::Exit,
-        values,
-    },
-    domain::{SessionId, sandbox::SandboxClass},
-    env::Timestamp,
-    render::escape_line,
-    wire::{SessionDetailView, SessionOverviewView},
-};
+use crate::actions::sessions::control::{multiplexer_command, suggestions};
+use crate::actions::sessions::list;
+use crate::adapters::builtin_scripts;
+use crate::cli::age::{age, day, local};
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::values;
+use crate::domain::SessionId;
+use crate::domain::sandbox::SandboxClass;
+use crate::env::Timestamp;
+use crate::render::escape_line;
+use crate::wire::{SessionDetailView, SessionOverviewView};
 
 /// Show everything about a session
 #[derive(Debug, clap::Args)]

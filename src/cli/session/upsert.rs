@@ -2,16 +2,14 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::sessions::report::upsert::{self, SessionPatch},
-    cli::{context::Context, exit::Exit, values},
-    domain::{
-        LaneName, Role, RunId, SessionId, TaskId,
-        id::Label,
-        session::{Activity, SessionStatus},
-    },
-    env::Timestamp,
-};
+use crate::actions::sessions::report::upsert::{self, SessionPatch};
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::values;
+use crate::domain::id::Label;
+use crate::domain::session::{Activity, SessionStatus};
+use crate::domain::{LaneName, Role, RunId, SessionId, TaskId};
+use crate::env::Timestamp;
 
 /// Register a session or update its fields
 ///

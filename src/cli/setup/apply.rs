@@ -2,20 +2,15 @@
 
 use anyhow::{Context as _, Result};
 
-use super::{
-    plan::{Plan, Step, Work},
-    record::{Added, HookFile, OwnFile, Record, TrustBefore},
-};
-use crate::{
-    actions::{
-        core::trust,
-        upkeep::{guide, init},
-    },
-    cli::context::Context,
-    config::{self, CONFIG_FILE},
-    hooks::install::{self, SettingsFile, Target},
-    os::{digest::sha256_hex, executable, files},
-};
+use super::plan::{Plan, Step, Work};
+use super::record::{Added, HookFile, OwnFile, Record, TrustBefore};
+use crate::actions::core::trust;
+use crate::actions::upkeep::{guide, init};
+use crate::cli::context::Context;
+use crate::config::{self, CONFIG_FILE};
+use crate::hooks::install::{self, SettingsFile, Target};
+use crate::os::digest::sha256_hex;
+use crate::os::{executable, files};
 
 /// Carries out the steps of a plan in order. Returns notes for the person who runs setup.
 ///

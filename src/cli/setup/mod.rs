@@ -4,27 +4,23 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 
-use self::{
-    plan::{NO_GIT, Plan, Step, Work},
-    record::Record,
-};
-use super::{confirm, context::Context, doctor::doctor_context, exit::Exit, provider::is_to_be_proven, values};
-use crate::{
-    actions::{
-        agents::providers,
-        core::{inside_session, store_safety, trust},
-        queue::review::list,
-    },
-    config::Project,
-    domain::{
-        Refusal,
-        finding::{Finding, Severity},
-    },
-    hooks::{Provider, doctor},
-    os,
-    render::{escape_controls, escape_line},
-    wire::{DoctorView, ProviderView, SetupStepView, SetupView},
-};
+use self::plan::{NO_GIT, Plan, Step, Work};
+use self::record::Record;
+use super::context::Context;
+use super::doctor::doctor_context;
+use super::exit::Exit;
+use super::provider::is_to_be_proven;
+use super::{confirm, values};
+use crate::actions::agents::providers;
+use crate::actions::core::{inside_session, store_safety, trust};
+use crate::actions::queue::review::list;
+use crate::config::Project;
+use crate::domain::Refusal;
+use crate::domain::finding::{Finding, Severity};
+use crate::hooks::{Provider, doctor};
+use crate::os;
+use crate::render::{escape_controls, escape_line};
+use crate::wire::{DoctorView, ProviderView, SetupStepView, SetupView};
 
 mod added_lines;
 mod agents_block;

@@ -1,36 +1,28 @@
 //! The plan of a setup: one step for each file. Looks at files and changes nothing.
 
-use std::{
-    ffi::OsString,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::{
-    added_lines::addition,
-    agents_block::{self, AGENTS_FILE, BLOCK, Found, IMPORT},
-    completion,
-    record::Record,
-    starter,
-};
-use crate::{
-    actions::queue::lane::{copies::INCLUDE_FILE, walkers},
-    cli::{completions, context::Context},
-    config::{
-        CONFIG_FILE, Layers, Project, Settings,
-        project::{STATE_DIR, canonical_or_near, worktree_top},
-        trust::{self, Trust},
-    },
-    domain::Refusal,
-    hooks::{
-        Provider,
-        install::{self, SettingsFile, Target},
-    },
-    os::{executable, git::Git},
-    wire::SetupStepView,
-};
+use super::added_lines::addition;
+use super::agents_block::{self, AGENTS_FILE, BLOCK, Found, IMPORT};
+use super::record::Record;
+use super::{completion, starter};
+use crate::actions::queue::lane::copies::INCLUDE_FILE;
+use crate::actions::queue::lane::walkers;
+use crate::cli::completions;
+use crate::cli::context::Context;
+use crate::config::project::{STATE_DIR, canonical_or_near, worktree_top};
+use crate::config::trust::{self, Trust};
+use crate::config::{CONFIG_FILE, Layers, Project, Settings};
+use crate::domain::Refusal;
+use crate::hooks::Provider;
+use crate::hooks::install::{self, SettingsFile, Target};
+use crate::os::executable;
+use crate::os::git::Git;
+use crate::wire::SetupStepView;
 
 /// The task of a person who sets up a directory without git.
 pub(super) const NO_GIT: &str = "this is no git repository, and lanes need one: git init, then a first commit";

@@ -1,19 +1,16 @@
 //! The record of a setup, by which it can be taken back: `setup.json` in the state directory. It holds Fairway's own
 //! texts and digests, and no text of a person.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    actions::core::errors,
-    config::Project,
-    os::{digest::sha256_hex, files},
-};
+use crate::actions::core::errors;
+use crate::config::Project;
+use crate::os::digest::sha256_hex;
+use crate::os::files;
 
 const RECORD_FILE: &str = "setup.json";
 /// The version of its form.

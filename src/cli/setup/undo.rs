@@ -1,24 +1,20 @@
 //! Takes back what setup has done, byte by byte, except the store.
 
-use std::{fs, io, path::Path};
+use std::path::Path;
+use std::{fs, io};
 
 use anyhow::{Context as _, Result};
 
-use super::{
-    added_lines::without,
-    apply::target_of,
-    record::{Added, OwnFile, Record},
-};
-use crate::{
-    cli::context::Context,
-    config::Project,
-    hooks::{
-        Provider,
-        install::{self, SettingsFile},
-    },
-    os::{digest::sha256_hex, executable, files},
-    wire::SetupStepView,
-};
+use super::added_lines::without;
+use super::apply::target_of;
+use super::record::{Added, OwnFile, Record};
+use crate::cli::context::Context;
+use crate::config::Project;
+use crate::hooks::Provider;
+use crate::hooks::install::{self, SettingsFile};
+use crate::os::digest::sha256_hex;
+use crate::os::{executable, files};
+use crate::wire::SetupStepView;
 
 /// Undoes the changes that a record holds, the newest of each kind first. Leaves files that a person has changed since as
 /// they are. With `is_dry`, changes nothing and only returns what would be done.

@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    cli::{age::age, session::list},
-    domain::plural,
-    env::Timestamp,
-    render::{Meaning, Style, Table, escape_line},
-    wire::{
-        BoardJobView, BoardLaneView, BoardOverlapView, BoardView, CommandView, HeldTaskView, LandAtWorkView,
-        SessionOverviewView, short_job_id,
-    },
+use crate::cli::age::age;
+use crate::cli::session::list;
+use crate::domain::plural;
+use crate::env::Timestamp;
+use crate::render::{Meaning, Style, Table, escape_line};
+use crate::wire::{
+    BoardJobView, BoardLaneView, BoardOverlapView, BoardView, CommandView, HeldTaskView, LandAtWorkView,
+    SessionOverviewView, short_job_id,
 };
 
 /// The rows of a section that are shown without `--all`.

@@ -4,12 +4,12 @@ pub(super) mod format;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{board, queue::lane::worktree},
-    cli::{context::Context, exit::Exit},
-    hooks::Provider,
-    wire::{BoardView, SessionOverviewView},
-};
+use crate::actions::board;
+use crate::actions::queue::lane::worktree;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::hooks::Provider;
+use crate::wire::{BoardView, SessionOverviewView};
 
 /// Show what needs you, then lanes, sessions and jobs
 ///

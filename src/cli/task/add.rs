@@ -4,15 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::{
-    actions::queue::task::add,
-    cli::{context::Context, exit::Exit, values},
-    domain::{
-        LaneName, Refusal, Role, TaskId,
-        id::Label,
-        task::{Check, DEFAULT_PRIORITY, TaskFields},
-    },
-};
+use crate::actions::queue::task::add;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::values;
+use crate::domain::id::Label;
+use crate::domain::task::{Check, DEFAULT_PRIORITY, TaskFields};
+use crate::domain::{LaneName, Refusal, Role, TaskId};
 
 /// Add a task
 ///

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{
-    actions::queue::task::dep,
-    cli::{context::Context, exit::Exit, values},
-    domain::TaskId,
-    render::escape_line,
-    wire::{DepNodeView, DepTreeView},
-};
+use crate::actions::queue::task::dep;
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::values;
+use crate::domain::TaskId;
+use crate::render::escape_line;
+use crate::wire::{DepNodeView, DepTreeView};
 
 /// Manage task dependencies
 #[derive(Debug, Subcommand)]

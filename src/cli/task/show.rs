@@ -5,19 +5,15 @@ use std::fmt::Write;
 use anyhow::Result;
 
 use super::table;
-use crate::{
-    actions::queue::task::list,
-    cli::{
-        age::{age, local, rough},
-        context::Context,
-        exit::Exit,
-        values,
-    },
-    domain::TaskId,
-    env::Timestamp,
-    render::{Table, escape_controls, escape_line},
-    wire::{TaskDetailView, TaskView},
-};
+use crate::actions::queue::task::list;
+use crate::cli::age::{age, local, rough};
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use crate::cli::values;
+use crate::domain::TaskId;
+use crate::env::Timestamp;
+use crate::render::{Table, escape_controls, escape_line};
+use crate::wire::{TaskDetailView, TaskView};
 
 /// Show a task and its newest history
 #[derive(Debug, clap::Args)]

@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    cli::age::age,
-    domain::{LaneName, Role, task::TaskSummary},
-    env::Timestamp,
-    render::{Table, escape_line},
-    wire::{ClaimantView, TaskView},
-};
+use crate::cli::age::age;
+use crate::domain::task::TaskSummary;
+use crate::domain::{LaneName, Role};
+use crate::env::Timestamp;
+use crate::render::{Table, escape_line};
+use crate::wire::{ClaimantView, TaskView};
 
 /// A row of the table.
 pub(in crate::cli) struct Row<'a> {

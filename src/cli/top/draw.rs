@@ -1,23 +1,17 @@
 //! A frame from the state. Colours repeat what shapes and words say.
 
-use ratatui_core::{
-    buffer::Buffer,
-    layout::Position,
-    style::{Color, Modifier, Style},
-};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Position;
+use ratatui_core::style::{Color, Modifier, Style};
 
-use super::{
-    action::Aspect,
-    editor::Editor,
-    mode::{Mode, View, ViewForm},
-    state::State,
-    text::{fit, pad, width, wrap},
-};
-use crate::{
-    adapters::plumbing::screen_cells::{self, CellStyle, Mark},
-    env::Timestamp,
-    render::Meaning,
-};
+use super::action::Aspect;
+use super::editor::Editor;
+use super::mode::{Mode, View, ViewForm};
+use super::state::State;
+use super::text::{fit, pad, width, wrap};
+use crate::adapters::plumbing::screen_cells::{self, CellStyle, Mark};
+use crate::env::Timestamp;
+use crate::render::Meaning;
 
 /// The width from which keys stand in two columns.
 const TWO_COLUMNS: usize = 76;

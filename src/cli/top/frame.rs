@@ -1,18 +1,16 @@
 //! One frame as text.
 
-use ratatui_core::{
-    backend::TestBackend,
-    buffer::{Buffer, Cell},
-    terminal::Terminal,
-};
+use ratatui_core::backend::TestBackend;
+use ratatui_core::buffer::{Buffer, Cell};
+use ratatui_core::terminal::Terminal;
 
-use super::{
-    draw::{Look, draw},
-    screen,
-    state::State,
-    text::width,
-};
-use crate::{env::Timestamp, os::terminal::Size, wire::BoardView};
+use super::draw::{Look, draw};
+use super::screen;
+use super::state::State;
+use super::text::width;
+use crate::env::Timestamp;
+use crate::os::terminal::Size;
+use crate::wire::BoardView;
 
 /// The lines of the first frame of a board, without colours and trailing blanks.
 pub fn frame_lines(board: BoardView, size: Size, now: Timestamp) -> Vec<String> {

@@ -1,12 +1,13 @@
 //! What the state machine of `top` takes, and what it asks for.
 
-use super::{action::Action, key::Key, offer::Offer, pane::Request};
-use crate::{
-    domain::task::TaskSummary,
-    env::Timestamp,
-    os::terminal::Size,
-    wire::{ApprovalView, BoardView, CommandView},
-};
+use super::action::Action;
+use super::key::Key;
+use super::offer::Offer;
+use super::pane::Request;
+use crate::domain::task::TaskSummary;
+use crate::env::Timestamp;
+use crate::os::terminal::Size;
+use crate::wire::{ApprovalView, BoardView, CommandView};
 
 #[derive(Debug)]
 pub(super) enum Input {

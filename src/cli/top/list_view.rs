@@ -1,22 +1,17 @@
 //! The list on the screen. A row has one line where its facts fit beside its title, else two; the selected one shows its whole
 //! title.
 
-use ratatui_core::{
-    layout::Rect,
-    style::{Modifier, Style},
-};
+use ratatui_core::layout::Rect;
+use ratatui_core::style::{Modifier, Style};
 
-use super::{
-    draw::Canvas,
-    state::State,
-    text::{fit, width, wrap},
-};
-use crate::{
-    actions::board::list::{FactKind, ListPart, ListRow, RowFact, count},
-    cli::{age::age, status::format::meaning_of},
-    env::Timestamp,
-    render::Meaning,
-};
+use super::draw::Canvas;
+use super::state::State;
+use super::text::{fit, width, wrap};
+use crate::actions::board::list::{FactKind, ListPart, ListRow, RowFact, count};
+use crate::cli::age::age;
+use crate::cli::status::format::meaning_of;
+use crate::env::Timestamp;
+use crate::render::Meaning;
 
 /// The height from which parts have an empty line between them.
 const HIGH: usize = 30;

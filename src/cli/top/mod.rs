@@ -22,9 +22,14 @@ mod viewer;
 
 use anyhow::Result;
 
-use self::{draw::Look, state::State};
-use super::{context::Context, exit::Exit};
-use crate::{actions::board, domain::Refusal, hooks::Provider, os::terminal::Size};
+use self::draw::Look;
+use self::state::State;
+use super::context::Context;
+use super::exit::Exit;
+use crate::actions::board;
+use crate::domain::Refusal;
+use crate::hooks::Provider;
+use crate::os::terminal::Size;
 
 pub use frame::frame_lines;
 

@@ -1,6 +1,9 @@
 //! The parts of the screen that get the keys.
 
-use super::{action::Action, editor::Editor, offer::Offer, template::Template};
+use super::action::Action;
+use super::editor::Editor;
+use super::offer::Offer;
+use super::template::Template;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mode {

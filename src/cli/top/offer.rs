@@ -1,11 +1,11 @@
 //! What can be done about the selected row, each with its key: what settles its item, then what its session, its task and its
 //! lane allow.
 
-use super::{action::Action, rows::Subject, template::Template};
-use crate::{
-    api::keyed_command,
-    wire::{BoardView, CommandView, task_commands},
-};
+use super::action::Action;
+use super::rows::Subject;
+use super::template::Template;
+use crate::api::keyed_command;
+use crate::wire::{BoardView, CommandView, task_commands};
 
 const DIRECT: &str = "\nadApcLvsRrbfeo";
 /// The keys of commands whose own key is taken.

@@ -1,10 +1,8 @@
 //! The pane beside the list: the selected row's screen, messages, changes or evidence.
 
-use super::{
-    action::{self, Action, Aspect},
-    rows::Subject,
-    text::wrap_all,
-};
+use super::action::{self, Action, Aspect};
+use super::rows::Subject;
+use super::text::wrap_all;
 
 /// The width from which the list has a pane beside it.
 const MIN_COLUMNS: usize = 120;

@@ -2,58 +2,47 @@
 
 mod children;
 
-use std::{
-    io::{self, Read as _},
-    os::fd::{AsFd as _, BorrowedFd},
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use nix::sys::signal::Signal;
-use ratatui_core::{layout::Position, terminal::Terminal};
+use ratatui_core::layout::Position;
+use ratatui_core::terminal::Terminal;
 
-use super::{
-    action::Action,
-    draw::{Look, draw},
-    input::{Effect, Input},
-    key::KeyDecoder,
-    offer::Offer,
-    pane::{Pane, Request},
-    screen::{self, Ansi, Screen},
-    state::State,
-    viewer::{BackgroundCommand, PEEK_INTERVAL, Viewer},
-};
-use crate::{
-    actions::{
-        App,
-        agents::approval,
-        board::{BoardCache, list},
-        core::{errors, inside_session, lookup},
-        queue::{
-            lane::checkout,
-            review::next::{self, NextRequest},
-            task::ready::{self, ReadyFor},
-        },
-        sessions::{attendance, control::attach},
-        upkeep::{
-            editor,
-            notify::{self, Outlets},
-        },
-    },
-    api::{AppFactory, LiveProject},
-    cli::{context::Context, review::card},
-    domain::{LaneName, SessionId, TaskId, approval::ApprovalStatus},
-    env::Timestamp,
-    os::{
-        executable,
-        file_watch::FileWatch,
-        notify::ChangeWaiter,
-        poll,
-        signals::{self, SignalPipe},
-        terminal::Size,
-    },
-};
+use super::action::Action;
+use super::draw::{Look, draw};
+use super::input::{Effect, Input};
+use super::key::KeyDecoder;
+use super::offer::Offer;
+use super::pane::{Pane, Request};
+use super::screen::{self, Ansi, Screen};
+use super::state::State;
+use super::viewer::{BackgroundCommand, PEEK_INTERVAL, Viewer};
+use crate::actions::App;
+use crate::actions::agents::approval;
+use crate::actions::board::{BoardCache, list};
+use crate::actions::core::{errors, inside_session, lookup};
+use crate::actions::queue::lane::checkout;
+use crate::actions::queue::review::next::{self, NextRequest};
+use crate::actions::queue::task::ready::{self, ReadyFor};
+use crate::actions::sessions::attendance;
+use crate::actions::sessions::control::attach;
+use crate::actions::upkeep::editor;
+use crate::actions::upkeep::notify::{self, Outlets};
+use crate::api::{AppFactory, LiveProject};
+use crate::cli::context::Context;
+use crate::cli::review::card;
+use crate::domain::approval::ApprovalStatus;
+use crate::domain::{LaneName, SessionId, TaskId};
+use crate::env::Timestamp;
+use crate::os::file_watch::FileWatch;
+use crate::os::notify::ChangeWaiter;
+use crate::os::signals::{self, SignalPipe};
+use crate::os::terminal::Size;
+use crate::os::{executable, poll};
 
 /// How long the rest of a key's sequence may take.
 const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(30);

@@ -1,20 +1,16 @@
 //! The terminal: its other screen and raw mode as long as a [`Screen`] is there, and frames on it.
 
-use std::{
-    fmt::Write as _,
-    io::{self, Write as _},
-    os::fd::AsFd as _,
-    panic,
-    sync::Once,
-};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+use std::panic;
+use std::sync::Once;
 
 use nix::sys::termios::{self, SetArg};
-use ratatui_core::{
-    backend::{Backend, ClearType, WindowSize},
-    buffer::Cell,
-    layout::{Position, Size},
-    style::{Color, Modifier},
-};
+use ratatui_core::backend::{Backend, ClearType, WindowSize};
+use ratatui_core::buffer::Cell;
+use ratatui_core::layout::{Position, Size};
+use ratatui_core::style::{Color, Modifier};
 
 use crate::os::terminal::{self, RawMode};
 

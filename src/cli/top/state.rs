@@ -1,25 +1,22 @@
 //! The state machine: `(state, input) -> effects`. No input and no output, and no clock.
 
-use super::{
-    action::{self, Action, Aspect},
-    editor::Editor,
-    input::{Effect, Input},
-    key::Key,
-    mode::{Mode, View, ViewForm},
-    offer::{self, KeyCommand, Offer},
-    pane::{Pane, Request},
-    rows::{self, Subject},
-    template::Template,
-    text,
-};
-use crate::{
-    actions::board::list::{self, ListPart, ListRow},
-    domain::task::TaskSummary,
-    env::Timestamp,
-    os::terminal::Size,
-    render::Meaning,
-    wire::{ApprovalView, BoardView, NeedView, tool_input::is_cut},
-};
+use super::action::{self, Action, Aspect};
+use super::editor::Editor;
+use super::input::{Effect, Input};
+use super::key::Key;
+use super::mode::{Mode, View, ViewForm};
+use super::offer::{self, KeyCommand, Offer};
+use super::pane::{Pane, Request};
+use super::rows::{self, Subject};
+use super::template::Template;
+use super::text;
+use crate::actions::board::list::{self, ListPart, ListRow};
+use crate::domain::task::TaskSummary;
+use crate::env::Timestamp;
+use crate::os::terminal::Size;
+use crate::render::Meaning;
+use crate::wire::tool_input::is_cut;
+use crate::wire::{ApprovalView, BoardView, NeedView};
 
 /// The most lines of a viewer that are kept; the oldest go first.
 pub(super) const MAX_VIEW_LINES: usize = 20_000;

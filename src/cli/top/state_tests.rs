@@ -2,27 +2,21 @@
 
 use serde_json::json;
 
-use super::{
-    action::Aspect,
-    draw::Look,
-    frame::lines,
-    input::{Effect, Input},
-    key::Key,
-    mode::Mode,
-    pane::Pane,
-    state::State,
-};
-use crate::{
-    domain::{
-        TaskId,
-        task::{TaskStatus, TaskSummary},
-    },
-    env::Timestamp,
-    os::terminal::Size,
-    wire::{
-        ApprovalView, BoardCountsView, BoardJobView, BoardJobsView, BoardLaneView, BoardView, CommandView, CostView,
-        HeldTaskView, LandAtWorkView, NeedView,
-    },
+use super::action::Aspect;
+use super::draw::Look;
+use super::frame::lines;
+use super::input::{Effect, Input};
+use super::key::Key;
+use super::mode::Mode;
+use super::pane::Pane;
+use super::state::State;
+use crate::domain::TaskId;
+use crate::domain::task::{TaskStatus, TaskSummary};
+use crate::env::Timestamp;
+use crate::os::terminal::Size;
+use crate::wire::{
+    ApprovalView, BoardCountsView, BoardJobView, BoardJobsView, BoardLaneView, BoardView, CommandView, CostView,
+    HeldTaskView, LandAtWorkView, NeedView,
 };
 
 const SIZE: Size = Size { rows: 24, cols: 80 };

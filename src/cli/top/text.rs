@@ -1,7 +1,6 @@
 //! Text in cells of the terminal: safe, and cut by display width.
 
-use unicode_width::UnicodeWidthChar as _;
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::render::escape_line;
 

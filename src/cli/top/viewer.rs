@@ -1,13 +1,14 @@
 //! The commands that `top` runs beside itself: one whose result is a line under the board, and viewers, whose output is shown.
 
-use std::{
-    io,
-    os::fd::BorrowedFd,
-    time::{Duration, Instant},
-};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
 
-use super::{action::Action, input::Input};
-use crate::os::{exit_reason::ExitReason, file_watch::FileWatch, piped_child::PipedChild};
+use super::action::Action;
+use super::input::Input;
+use crate::os::exit_reason::ExitReason;
+use crate::os::file_watch::FileWatch;
+use crate::os::piped_child::PipedChild;
 
 /// A session's screen is read again at most this often.
 pub(super) const PEEK_INTERVAL: Duration = Duration::from_millis(300);

@@ -1,6 +1,8 @@
 //! `docs/reference/codes.md` has the codes of the refusals, made from their entries.
 
-use std::{collections::BTreeMap, env, fs, path::Path};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::{env, fs};
 
 use super::*;
 

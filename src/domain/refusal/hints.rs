@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{
-    TaskId,
-    blocker::{GateReport, NotReadyReason},
-    landing::{FailedLandCheck, StoppedLanding},
-    pull_request::{ForgeFailure, ForgeWhy},
-    status::TaskStatus,
-};
+use crate::domain::TaskId;
+use crate::domain::blocker::{GateReport, NotReadyReason};
+use crate::domain::landing::{FailedLandCheck, StoppedLanding};
+use crate::domain::pull_request::{ForgeFailure, ForgeWhy};
+use crate::domain::status::TaskStatus;
 
 /// The command that writes what `task import --github` reads.
 pub(super) const GH_ISSUE_LIST: &str =

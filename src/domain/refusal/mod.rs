@@ -7,20 +7,16 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::{
-    LaneName, Role, SessionId, TaskId,
-    blocker::{GateReport, NotReadyReason},
-    commit_id,
-    excerpt::excerpt,
-    id::{InvalidValue, Label},
-    landing::{FailedLandCheck, FailedRegeneration, StopCause, StoppedLanding, landed_with},
-    message::{Channel, MessageStatus, PromptWait},
-    plural,
-    pull_request::ForgeFailure,
-    review::{LinePlace, OpenReview, summary},
-    sandbox::SandboxClass,
-    status::{JobStatus, SessionStatus, TaskStatus},
-};
+use super::blocker::{GateReport, NotReadyReason};
+use super::excerpt::excerpt;
+use super::id::{InvalidValue, Label};
+use super::landing::{FailedLandCheck, FailedRegeneration, StopCause, StoppedLanding, landed_with};
+use super::message::{Channel, MessageStatus, PromptWait};
+use super::pull_request::ForgeFailure;
+use super::review::{LinePlace, OpenReview, summary};
+use super::sandbox::SandboxClass;
+use super::status::{JobStatus, SessionStatus, TaskStatus};
+use super::{LaneName, Role, SessionId, TaskId, commit_id, plural};
 use crate::env::Timestamp;
 use hints::{GH_ISSUE_LIST, git_in, own_filter};
 pub use hints::{SAME_COMMAND, SNAPSHOT};

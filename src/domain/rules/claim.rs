@@ -1,17 +1,13 @@
 //! Whether a task may be claimed: every rule of the queue, each with its own code.
 
-use crate::{
-    domain::{
-        Actor, LaneName, Refusal, Role, TaskId,
-        actor::is_same_claimant,
-        claim::Takeover,
-        lane::{Lane, LaneStatus},
-        rules::globs,
-        string_enum::string_enum,
-        task::{NotReadyReason, Task, TaskState},
-    },
-    env::Timestamp,
-};
+use crate::domain::actor::is_same_claimant;
+use crate::domain::claim::Takeover;
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::domain::rules::globs;
+use crate::domain::string_enum::string_enum;
+use crate::domain::task::{NotReadyReason, Task, TaskState};
+use crate::domain::{Actor, LaneName, Refusal, Role, TaskId};
+use crate::env::Timestamp;
 
 /// The facts about the claimer and its request.
 #[derive(Debug, Clone)]

@@ -1,12 +1,10 @@
 //! Whether a session is dead, and how its claims go on then. A session of unknown state is never called dead.
 
 use super::staleness::{BackendObservation, ProcessObservation};
-use crate::domain::{
-    SessionId, TaskId,
-    session::{SHELL_PROVIDER, Session, SessionStatus},
-    session_facts::{AliveSource, Aliveness, NextCommand},
-    task::TaskStatus,
-};
+use crate::domain::session::{SHELL_PROVIDER, Session, SessionStatus};
+use crate::domain::session_facts::{AliveSource, Aliveness, NextCommand};
+use crate::domain::task::TaskStatus;
+use crate::domain::{SessionId, TaskId};
 
 /// Judges, by a session's row and its process, whether the session is alive. `is_local`: the recorded process belongs to this
 /// host.

@@ -2,14 +2,9 @@
 
 use std::time::Duration;
 
-use crate::{
-    domain::{
-        message::WaitReason,
-        message::{Channel, Message, OFFER_TIMEOUT_SECS, Priority},
-        session::Activity,
-    },
-    env::Timestamp,
-};
+use crate::domain::message::{Channel, Message, OFFER_TIMEOUT_SECS, Priority, WaitReason};
+use crate::domain::session::Activity;
+use crate::env::Timestamp;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ReadPlan {
@@ -201,10 +196,8 @@ pub fn queue_position(unsettled: &[Message], priority: Priority, id: i64) -> usi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{
-        LaneName,
-        message::{MessageStatus, Recipient},
-    };
+    use crate::domain::LaneName;
+    use crate::domain::message::{MessageStatus, Recipient};
 
     const NOW: Timestamp = Timestamp::from_millis(100);
 

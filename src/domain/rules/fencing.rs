@@ -1,7 +1,8 @@
 //! The fencing rules: which actor may write to a task. A worker that lost its claim while it slept must not overwrite the work
 //! of its successor.
 
-use crate::domain::{Actor, Refusal, task::Task};
+use crate::domain::task::Task;
+use crate::domain::{Actor, Refusal};
 
 /// A command's intended write to a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,13 +60,9 @@ pub fn check(task: &Task, actor: &Actor, latest: Option<i64>, intent: TaskWrite)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        domain::{
-            SessionId, TaskId,
-            task::{TaskFields, TaskState},
-        },
-        env::Timestamp,
-    };
+    use crate::domain::task::{TaskFields, TaskState};
+    use crate::domain::{SessionId, TaskId};
+    use crate::env::Timestamp;
 
     fn actor(name: &str, epoch: Option<i64>) -> Actor {
         let session = SessionId::parse(name).ok();

@@ -2,19 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use crate::domain::actor::is_same_claimant;
 pub use crate::domain::blocker::{Blocker, GateReport, JudgedWork};
-use crate::domain::{
-    TaskId,
-    actor::is_same_claimant,
-    age, commit_id,
-    evidence::{Evidence, EvidenceResult, LANDING_KIND, PROVIDER_KIND},
-    id::Label,
-    review::OpenComment,
-    review::{Review, Verdict},
-    rules::open_question::OpenQuestion,
-    string_enum::string_enum,
-    task::Check,
-};
+use crate::domain::evidence::{Evidence, EvidenceResult, LANDING_KIND, PROVIDER_KIND};
+use crate::domain::id::Label;
+use crate::domain::review::{OpenComment, Review, Verdict};
+use crate::domain::rules::open_question::OpenQuestion;
+use crate::domain::string_enum::string_enum;
+use crate::domain::task::Check;
+use crate::domain::{TaskId, age, commit_id};
 use crate::env::Timestamp;
 
 string_enum! {

@@ -1,11 +1,9 @@
 //! The rules for the answer to a handoff, and for the move of the claim by its acceptance.
 
-use crate::domain::{
-    Actor, LaneName, Refusal, Role,
-    claim::Takeover,
-    handoff::{Handoff, HandoffStatus},
-    task::{Task, TaskState},
-};
+use crate::domain::claim::Takeover;
+use crate::domain::handoff::{Handoff, HandoffStatus};
+use crate::domain::task::{Task, TaskState};
+use crate::domain::{Actor, LaneName, Refusal, Role};
 
 /// Checks that a handoff is open and that an actor of this role and lane may answer it. An actor without a role may answer for
 /// every role, and one without a lane for every lane.
@@ -76,10 +74,9 @@ pub fn claim_takeover(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        domain::{SessionId, TaskId, task::TaskFields},
-        env::Timestamp,
-    };
+    use crate::domain::task::TaskFields;
+    use crate::domain::{SessionId, TaskId};
+    use crate::env::Timestamp;
 
     const NOW: Timestamp = Timestamp::from_millis(0);
 

@@ -1,10 +1,9 @@
 //! How a program gets its first prompt. The prompt is data: it is a word, a variable or typed text, never a part of what a
 //! shell reads.
 
-use crate::{
-    domain::{Refusal, string_enum::string_enum},
-    env::vars,
-};
+use crate::domain::Refusal;
+use crate::domain::string_enum::string_enum;
+use crate::env::vars;
 
 string_enum! {
     /// How a program takes a first prompt.

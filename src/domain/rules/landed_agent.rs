@@ -1,6 +1,8 @@
 //! Whether an agent ends with its lane, after the work has landed: only one that has nothing left to do.
 
-use crate::domain::{plural, session::Activity, session_facts::SessionOverview};
+use crate::domain::plural;
+use crate::domain::session::Activity;
+use crate::domain::session_facts::SessionOverview;
 
 /// What is known of an agent besides its session.
 #[derive(Debug, Clone, Copy)]
@@ -36,15 +38,12 @@ pub fn why_it_stays(one: &SessionOverview, facts: AgentFacts) -> Option<String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        domain::{
-            SessionId, TaskId,
-            session::{HOOK_SOURCE, Session, SessionStatus, tests::session},
-            session_facts::{AliveSource, Aliveness, HeldTask, Seen},
-            task::TaskStatus,
-        },
-        env::Timestamp,
-    };
+    use crate::domain::session::tests::session;
+    use crate::domain::session::{HOOK_SOURCE, Session, SessionStatus};
+    use crate::domain::session_facts::{AliveSource, Aliveness, HeldTask, Seen};
+    use crate::domain::task::TaskStatus;
+    use crate::domain::{SessionId, TaskId};
+    use crate::env::Timestamp;
 
     fn overview(activity: Activity, alive: bool) -> SessionOverview {
         let session =

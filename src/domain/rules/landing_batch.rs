@@ -196,7 +196,8 @@ impl BatchQueue {
 
 #[cfg(test)]
 mod tests {
-    use proptest::{collection::vec, prelude::*};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     use super::*;
 

@@ -1,17 +1,11 @@
 //! Which items are due at which sink now, and when the next ones are.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use crate::{
-    domain::{
-        id::SinkName,
-        notification::{NotifySink, Receipt, ReceiptState},
-    },
-    env::Timestamp,
-};
+use crate::domain::id::SinkName;
+use crate::domain::notification::{NotifySink, Receipt, ReceiptState};
+use crate::env::Timestamp;
 
 /// How often an item is tried at a sink.
 pub const MAX_ATTEMPTS: i64 = 5;

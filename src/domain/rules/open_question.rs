@@ -1,10 +1,8 @@
 //! The question about a task that is still to be answered, and the way in which the question of a session is answered.
 
-use crate::domain::{
-    SessionId,
-    checkpoint::{Checkpoint, CheckpointState},
-    session::{ANSWERED_IN_WINDOW, APPROVAL_SOURCE, Activity, Session},
-};
+use crate::domain::SessionId;
+use crate::domain::checkpoint::{Checkpoint, CheckpointState};
+use crate::domain::session::{ANSWERED_IN_WINDOW, APPROVAL_SOURCE, Activity, Session};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OpenQuestion {
     /// The newest written checkpoint awaits input.
@@ -56,13 +54,10 @@ pub fn answer_way(session: &Session) -> AnswerWay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        domain::{
-            TaskId,
-            session::{SessionStatus, tests::session},
-        },
-        env::Timestamp,
-    };
+    use crate::domain::TaskId;
+    use crate::domain::session::SessionStatus;
+    use crate::domain::session::tests::session;
+    use crate::env::Timestamp;
 
     fn checkpoint(state: CheckpointState) -> Checkpoint {
         Checkpoint {

@@ -1,10 +1,8 @@
 //! The hosts that the proxy of a sandbox lets through. Names are compared as bytes, so a spelling that two programs could take
 //! for different hosts is refused first.
 
-use std::{
-    fmt,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
-};
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::domain::sandbox::SandboxNetwork;
 

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{Refusal, review::OpenReview, rules::globs, task::Task};
+use crate::domain::Refusal;
+use crate::domain::review::OpenReview;
+use crate::domain::rules::globs;
+use crate::domain::task::Task;
 /// The numbers of open reviews at which no fresh work is claimed.
 #[derive(Debug, Clone, Copy)]
 pub struct Capacity<'a> {
@@ -62,13 +65,9 @@ pub fn consequences<'a>(files: &[String], rules: impl Iterator<Item = (&'a str, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        domain::{
-            Role, TaskId, review,
-            task::{TaskFields, TaskState},
-        },
-        env::Timestamp,
-    };
+    use crate::domain::task::{TaskFields, TaskState};
+    use crate::domain::{Role, TaskId, review};
+    use crate::env::Timestamp;
 
     fn task(role: Option<&str>) -> Task {
         let role = role.map(|role| Role::parse(role).unwrap());

@@ -2,13 +2,9 @@
 
 use std::time::Duration;
 
-use crate::{
-    domain::{
-        session::{Activity, Session, SessionStatus},
-        string_enum::string_enum,
-    },
-    env::Timestamp,
-};
+use crate::domain::session::{Activity, Session, SessionStatus};
+use crate::domain::string_enum::string_enum;
+use crate::env::Timestamp;
 
 string_enum! {
     HealthStatus {

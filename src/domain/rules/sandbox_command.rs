@@ -2,12 +2,10 @@
 //! they say what the sandbox shows and hides. The longest path decides: an open path in a hidden directory is open, and a hidden
 //! directory in an open path is hidden.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use crate::domain::sandbox::SandboxNetwork;
 /// The content of a path inside the sandbox.

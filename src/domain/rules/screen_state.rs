@@ -3,10 +3,8 @@
 
 use std::time::Duration;
 
-use crate::{
-    domain::session::{Activity, Session, SessionStatus},
-    env::Timestamp,
-};
+use crate::domain::session::{Activity, Session, SessionStatus};
+use crate::env::Timestamp;
 /// How long a screen must have stayed unchanged, and how long ago the last hook must be, before the screen is judged.
 pub const STILL_FOR: Duration = Duration::from_secs(10);
 
@@ -98,7 +96,8 @@ fn unframed(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{config::built_in_profiles, domain::session::tests::session};
+    use crate::config::built_in_profiles;
+    use crate::domain::session::tests::session;
 
     /// The recorded screens: each is of a provider, in a state, as wide as its last part.
     fn screens() -> Vec<(String, String, String)> {

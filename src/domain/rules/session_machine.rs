@@ -1,13 +1,9 @@
 //! The life of a session as a machine: the row that an event makes of a session's row, and what else follows from it.
 
-use crate::{
-    domain::{
-        Refusal,
-        ended_by::END_SOURCE,
-        session::{Activity, Session, SessionStatus},
-    },
-    env::Timestamp,
-};
+use crate::domain::Refusal;
+use crate::domain::ended_by::END_SOURCE;
+use crate::domain::session::{Activity, Session, SessionStatus};
+use crate::env::Timestamp;
 
 /// The source of an activity that a registration reports.
 pub const UPSERT_SOURCE: &str = "upsert";

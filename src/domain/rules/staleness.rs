@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use crate::{
-    domain::session::{Activity, Session, SessionStatus},
-    env::Timestamp,
-};
+use crate::domain::session::{Activity, Session, SessionStatus};
+use crate::env::Timestamp;
 
 /// The kernel's answer about a session's process.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{
-    domain::{EventKind, task::TaskStatus},
-    env::Timestamp,
-};
+use crate::domain::EventKind;
+use crate::domain::task::TaskStatus;
+use crate::env::Timestamp;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 

@@ -1,10 +1,8 @@
 //! The meaning of the end of a turn, for a session that has claimed a task in progress.
 
-use crate::domain::{
-    blocker::Blocker,
-    ended_turn::{EndedTurn, TurnEnd},
-    job::JobId,
-};
+use crate::domain::blocker::Blocker;
+use crate::domain::ended_turn::{EndedTurn, TurnEnd};
+use crate::domain::job::JobId;
 
 /// The facts about a session when its turn has ended.
 #[derive(Debug, Clone, Default)]
@@ -64,7 +62,8 @@ fn is_question(said: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{domain::TaskId, env::Timestamp};
+    use crate::domain::TaskId;
+    use crate::env::Timestamp;
 
     fn blocker(code: &'static str) -> Blocker {
         Blocker { code, message: "no evidence".into(), fix: "fairway evidence add".into() }

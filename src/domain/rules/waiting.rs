@@ -1,20 +1,12 @@
 //! Why a prompt waits, and what a person can do about it.
 
-use crate::{
-    domain::{
-        age,
-        message::{Message, MessageStatus},
-        message::{PromptWait, WaitReason},
-        question::QuestionId,
-        rules::{
-            delivery::{self, Urgency},
-            open_question::{AnswerWay, answer_way},
-        },
-        secrets,
-        session::{Session, SessionStatus},
-    },
-    env::Timestamp,
-};
+use crate::domain::message::{Message, MessageStatus, PromptWait, WaitReason};
+use crate::domain::question::QuestionId;
+use crate::domain::rules::delivery::{self, Urgency};
+use crate::domain::rules::open_question::{AnswerWay, answer_way};
+use crate::domain::session::{Session, SessionStatus};
+use crate::domain::{age, secrets};
+use crate::env::Timestamp;
 
 /// Why a message to this session waits. Returns `None` when it does not wait, and when the session's next reader can take it now.
 /// A message to a session that has ended waits only if it was typed before.
@@ -72,11 +64,10 @@ pub fn of_message(message: &Message, session: &Session, now: Timestamp) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{
-        SessionId,
-        message::{Priority, Recipient},
-        session::{Activity, tests::session},
-    };
+    use crate::domain::SessionId;
+    use crate::domain::message::{Priority, Recipient};
+    use crate::domain::session::Activity;
+    use crate::domain::session::tests::session;
 
     fn message(content: &str) -> Message {
         Message {

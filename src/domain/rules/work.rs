@@ -3,10 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{
-    domain::{LaneName, SessionId, TaskId, plural, string_enum::string_enum},
-    env::Timestamp,
-};
+use crate::domain::string_enum::string_enum;
+use crate::domain::{LaneName, SessionId, TaskId, plural};
+use crate::env::Timestamp;
 
 /// How often a session that dies is relaunched.
 const MAX_RELAUNCHES: usize = 2;

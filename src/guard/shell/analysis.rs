@@ -1,19 +1,19 @@
 //! The analysis of one shell text: its state, its limits and the entry points.
 
-use std::{collections::BTreeSet, hash::Hash, rc::Rc};
+use std::collections::BTreeSet;
+use std::hash::Hash;
+use std::rc::Rc;
 
 use brush_parser::{Parser, ParserOptions, ast};
 
-use super::{
-    analyzed_texts::SeenBefore,
-    arg::Arg,
-    text_checks::{trusts_git, trusts_home, unsupported_chars, unsupported_shape},
-    variables::{self, Variables},
-    working_dir::Place,
-};
-use crate::guard::{
-    budget::{Budget, TOO_COMPLEX},
-    text_size::{case_depth, count_delimiters, count_unclosed_parentheses, parenthesis_depth, parse_steps},
+use super::analyzed_texts::SeenBefore;
+use super::arg::Arg;
+use super::text_checks::{trusts_git, trusts_home, unsupported_chars, unsupported_shape};
+use super::variables::{self, Variables};
+use super::working_dir::Place;
+use crate::guard::budget::{Budget, TOO_COMPLEX};
+use crate::guard::text_size::{
+    case_depth, count_delimiters, count_unclosed_parentheses, parenthesis_depth, parse_steps,
 };
 
 /// The maximum depth of shell texts within shell texts.

@@ -1,10 +1,8 @@
 //! Texts and commands that were already analyzed: a wrapper names the same words in several ways, and each of them is analyzed
 //! again. Without this the work doubles with each wrapper.
 
-use std::{
-    collections::HashMap,
-    hash::{BuildHasher, Hash, RandomState},
-};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, RandomState};
 
 /// How deep something stood when it was looked at: in texts, and behind wrappers.
 type Depth = (usize, usize);

@@ -1,6 +1,8 @@
 //! Quotes with escapes: `$'…'`.
 
-use super::{analysis::ShellAnalysis, char_reader::CharReader, word_builder::WordBuilder};
+use super::analysis::ShellAnalysis;
+use super::char_reader::CharReader;
+use super::word_builder::WordBuilder;
 
 /// Reads the text of `$'…'` into `build`. The reader must stand at the opening quote.
 pub(super) fn parse_ansi_quote(scan: &mut ShellAnalysis, reader: &mut CharReader<'_>, build: &mut WordBuilder) {

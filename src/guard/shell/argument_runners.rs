@@ -1,10 +1,7 @@
 //! Programs that append words to a command and run it: `xargs` and `find`.
 
-use super::{
-    ShellAnalysis, Stdin,
-    arg::{Arg, Expansion},
-    listing,
-};
+use super::arg::{Arg, Expansion};
+use super::{ShellAnalysis, Stdin, listing};
 
 impl ShellAnalysis {
     /// Analyzes the command that `xargs` runs with the lines of its input.

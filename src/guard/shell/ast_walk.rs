@@ -8,12 +8,9 @@ use brush_parser::ast::{
     IoRedirect, Pipeline, SeparatorOperator, SimpleCommand, Word,
 };
 
-use super::{
-    ShellAnalysis, Stdin, Write,
-    arg::{Arg, Expansion},
-    listing, word_parser,
-    working_dir::Place,
-};
+use super::arg::{Arg, Expansion};
+use super::working_dir::Place;
+use super::{ShellAnalysis, Stdin, Write, listing, word_parser};
 
 /// The steps of a simple command, besides its words.
 const SIMPLE_COMMAND_STEPS: usize = 40;

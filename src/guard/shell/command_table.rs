@@ -1,12 +1,8 @@
 //! The analysis of a command by its program: some programs run their arguments as commands, most do not.
 
-use super::{
-    ShellAnalysis, Stdin,
-    arg::Arg,
-    inline_code, nested_shell,
-    program_lists::{DASH_C_PROGRAMS, DATA_PROGRAMS, UNRESOLVABLE_PROGRAMS},
-    wrappers,
-};
+use super::arg::Arg;
+use super::program_lists::{DASH_C_PROGRAMS, DATA_PROGRAMS, UNRESOLVABLE_PROGRAMS};
+use super::{ShellAnalysis, Stdin, inline_code, nested_shell, wrappers};
 
 /// Whether a word is `-j` with a value that only the shell will know: one word is never another option.
 fn is_number_of_jobs(word: &Arg) -> bool {

@@ -1,15 +1,12 @@
 //! Programs that by convention run files of the directory in which they are called: a text that writes such a file can run it
 //! by a command that does not name it.
 
-use super::{
-    ShellAnalysis,
-    arg::Arg,
-    git,
-    program_lists::DATA_PROGRAMS,
-    wrappers::runs_others,
-    writers::{READERS, WRITERS},
-    written_words::written_words,
-};
+use super::arg::Arg;
+use super::program_lists::DATA_PROGRAMS;
+use super::wrappers::runs_others;
+use super::writers::{READERS, WRITERS};
+use super::written_words::written_words;
+use super::{ShellAnalysis, git};
 use crate::guard::same_commands;
 
 /// Programs that read no path of their words, and yet run a file that one of them names.

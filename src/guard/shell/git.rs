@@ -1,10 +1,8 @@
 //! The programs that git runs beside itself: aliases, hooks, editors, filters, other commands.
 
-use super::{
-    ShellAnalysis,
-    arg::Arg,
-    git_commands::{is_own_command, takes_value},
-};
+use super::ShellAnalysis;
+use super::arg::Arg;
+use super::git_commands::{is_own_command, takes_value};
 
 /// Settings whose text git runs, or that change what it does elsewhere.
 const EXECUTED_SETTINGS: &[&str] = &[

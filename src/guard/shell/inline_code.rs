@@ -3,11 +3,9 @@
 
 use std::rc::Rc;
 
-use super::{
-    ShellAnalysis, Stdin, Write,
-    arg::{Arg, base_name},
-    languages::{COMMON_SIGNS, Language, language},
-};
+use super::arg::{Arg, base_name};
+use super::languages::{COMMON_SIGNS, Language, language};
+use super::{ShellAnalysis, Stdin, Write};
 
 /// Modules of Python that run what their words say.
 const RUNNER_MODULES: &[&str] =

@@ -1,6 +1,7 @@
 //! The output of usual commands: paths below a directory, or one plain word.
 
-use super::{arg::Arg, git};
+use super::arg::Arg;
+use super::git;
 
 /// Programs that hand on some of the lines that they read.
 const FILTERS: &[&str] = &["head", "tail", "sort", "uniq", "grep", "egrep", "fgrep", "tac", "rg"];

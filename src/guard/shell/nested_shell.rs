@@ -2,11 +2,9 @@
 
 use std::rc::Rc;
 
-use super::{
-    ShellAnalysis, Stdin, Write,
-    arg::{Arg, Expansion, base_name},
-    working_dir::Place,
-};
+use super::arg::{Arg, Expansion, base_name};
+use super::working_dir::Place;
+use super::{ShellAnalysis, Stdin, Write};
 
 /// Programs that read shell text.
 const SHELLS: &[&str] = &[

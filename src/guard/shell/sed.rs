@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use super::{ShellAnalysis, Write, arg::Arg};
+use super::arg::Arg;
+use super::{ShellAnalysis, Write};
 
 impl ShellAnalysis {
     /// Analyzes a call of `sed`, whose scripts may run commands and write files.

@@ -1,6 +1,7 @@
 //! Variables that a text sets plainly: once, before their use, where nothing else can set them.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::arg::Arg;
 

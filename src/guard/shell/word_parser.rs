@@ -1,14 +1,12 @@
 //! Words: quotes, escapes and expansions, as a shell reads them. Substituted commands are passed on to the analysis.
 
-use super::{
-    analysis::{MAX_DEPTH, ShellAnalysis},
-    ansi_quote::parse_ansi_quote,
-    arg::{Arg, Expansion},
-    brace_list::brace_words,
-    char_reader::CharReader,
-    listing,
-    word_builder::WordBuilder,
-};
+use super::analysis::{MAX_DEPTH, ShellAnalysis};
+use super::ansi_quote::parse_ansi_quote;
+use super::arg::{Arg, Expansion};
+use super::brace_list::brace_words;
+use super::char_reader::CharReader;
+use super::listing;
+use super::word_builder::WordBuilder;
 
 /// How a text is quoted.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use super::{ShellAnalysis, Stdin, arg::Arg, working_dir::Place};
+use super::arg::Arg;
+use super::working_dir::Place;
+use super::{ShellAnalysis, Stdin};
 
 /// The command line of a wrapper.
 pub(super) struct Wrapper {

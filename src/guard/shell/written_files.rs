@@ -2,15 +2,13 @@
 
 use std::rc::Rc;
 
-use super::{
-    ShellAnalysis,
-    arg::{Arg, Expansion, base_name},
-    conventions::changes_files,
-    nested_shell::is_setting_of_git,
-    program_lists::CONTENT_WRITERS,
-    working_dir::Place,
-    written_words::written_words,
-};
+use super::ShellAnalysis;
+use super::arg::{Arg, Expansion, base_name};
+use super::conventions::changes_files;
+use super::nested_shell::is_setting_of_git;
+use super::program_lists::CONTENT_WRITERS;
+use super::working_dir::Place;
+use super::written_words::written_words;
 
 impl ShellAnalysis {
     /// Notes the files that a command writes, and those that it runs by convention, such as a `Makefile`.

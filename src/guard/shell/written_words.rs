@@ -2,11 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::{
-    arg::Arg,
-    git,
-    writers::{READ_OPTIONS, WRITERS, Writer, WrittenWords},
-};
+use super::arg::Arg;
+use super::git;
+use super::writers::{READ_OPTIONS, WRITERS, Writer, WrittenWords};
 use crate::guard::same_commands;
 
 /// Commands of git that change nothing in the directory.

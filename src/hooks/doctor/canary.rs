@@ -1,23 +1,18 @@
 //! Runs an installed hook as its provider would, with the canary: a tool call that must be denied.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::{
-    env::{Env, vars},
-    hooks::{CANARY, Provider, provider::HookOutput},
-    os::{
-        capture::{Call, capture},
-        executable,
-    },
-};
+use crate::env::{Env, vars};
+use crate::hooks::provider::HookOutput;
+use crate::hooks::{CANARY, Provider};
+use crate::os::capture::{Call, capture};
+use crate::os::executable;
 
 /// The maximum time for a hook, even when its entry allows more.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,14 +1,18 @@
 //! Asks Codex, which runs only trusted hooks, for the state of installed hooks.
 
-use std::{collections::BTreeMap, ffi::OsString, io, path::Path, time::Duration};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::{
-    env::{Env, vars},
-    hooks::{Provider, install::Target},
-    os::{capture::Call, executable, line_query},
-};
+use crate::env::{Env, vars};
+use crate::hooks::Provider;
+use crate::hooks::install::Target;
+use crate::os::capture::Call;
+use crate::os::{executable, line_query};
 
 /// How long Codex may take to answer.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(15);

@@ -1,38 +1,26 @@
 //! `doctor hooks`: runs each installed hook as its provider would, with a tool call that must be denied, and reports whether the
 //! provider would have blocked the call.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ffi::OsString,
-    fmt::Write as _,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::{
-    config::{project::STATE_DIR, show_duration},
-    domain::{
-        finding::{Finding, Severity},
-        secrets,
-    },
-    env::{Env, vars},
-    hooks::{
-        CANARY, Provider,
-        install::{
-            self, InstalledHook, SettingsFile, Target,
-            plugin::{self, EnabledPlugin},
-        },
-        provider::HookOutput,
-    },
-    os::{
-        capture::{Call, capture},
-        executable,
-        git::Git,
-        packages,
-    },
-};
+use crate::config::project::STATE_DIR;
+use crate::config::show_duration;
+use crate::domain::finding::{Finding, Severity};
+use crate::domain::secrets;
+use crate::env::{Env, vars};
+use crate::hooks::install::plugin::{self, EnabledPlugin};
+use crate::hooks::install::{self, InstalledHook, SettingsFile, Target};
+use crate::hooks::provider::HookOutput;
+use crate::hooks::{CANARY, Provider};
+use crate::os::capture::{Call, capture};
+use crate::os::git::Git;
+use crate::os::{executable, packages};
 
 mod canary;
 pub(super) mod codex_trust;

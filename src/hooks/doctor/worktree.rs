@@ -1,19 +1,13 @@
 //! Whether an agent that starts in a worktree runs Fairway's hooks: the entries of a project's settings file hold only where
 //! the file is.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use crate::{
-    env::Env,
-    hooks::{
-        Provider,
-        install::{self, InstalledHook, SettingsFile, Target, plugin},
-    },
-    os::executable,
-};
+use crate::env::Env;
+use crate::hooks::Provider;
+use crate::hooks::install::{self, InstalledHook, SettingsFile, Target, plugin};
+use crate::os::executable;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingHooks {

@@ -1,25 +1,19 @@
 //! `hook install` and `hook uninstall`: the change of a settings file, and its diff.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 use similar::TextDiff;
 
-use super::{
-    edit,
-    entries::{entries, own_program},
-    loadable::check_loadable,
-    settings_file::{SettingsFile, Target},
-};
-use crate::{
-    domain::{Refusal, secrets},
-    env::Env,
-    hooks::Provider,
-};
+use super::edit;
+use super::entries::{entries, own_program};
+use super::loadable::check_loadable;
+use super::settings_file::{SettingsFile, Target};
+use crate::domain::{Refusal, secrets};
+use crate::env::Env;
+use crate::hooks::Provider;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {

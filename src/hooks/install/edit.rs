@@ -3,10 +3,8 @@
 use jsonc_parser::ast::{Array, Object, Value as Node};
 use serde_json::{Map, Value, json};
 
-use super::{
-    entries::Entry,
-    json_edit::{self, BOM, Container, Style},
-};
+use super::entries::Entry;
+use super::json_edit::{self, BOM, Container, Style};
 
 /// The key of the hooks in all providers' settings.
 const HOOKS_KEY: &str = "hooks";

@@ -1,13 +1,12 @@
 //! The entries that `hook install` adds to a provider's settings.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::hooks::{Provider, launch_entry::BY_LAUNCH};
+use crate::hooks::Provider;
+use crate::hooks::launch_entry::BY_LAUNCH;
 
 /// How much longer the provider waits than the time limit of the hook.
 pub(super) const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);

@@ -1,21 +1,15 @@
 //! How long the installed hook of a permission request may run.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::{
-    change::own_hook_matcher,
-    edit::{InstalledHook, find_hooks},
-    entries::{LONGEST_APPROVAL_WAIT, TIMEOUT_MARGIN},
-    settings_file::{SettingsFile, Target},
-};
-use crate::{
-    env::{Env, vars},
-    hooks::Provider,
-    os::executable,
-};
+use super::change::own_hook_matcher;
+use super::edit::{InstalledHook, find_hooks};
+use super::entries::{LONGEST_APPROVAL_WAIT, TIMEOUT_MARGIN};
+use super::settings_file::{SettingsFile, Target};
+use crate::env::{Env, vars};
+use crate::hooks::Provider;
+use crate::os::executable;
 
 /// The event of a permission request.
 const PERMISSION_EVENT: &str = "PermissionRequest";

@@ -4,13 +4,10 @@
 
 use std::ops::Range;
 
-use jsonc_parser::{
-    CollectOptions, ParseOptions,
-    ast::{Array, Object, Value as Node},
-    common::Ranged,
-    errors::ParseError,
-    parse_to_ast,
-};
+use jsonc_parser::ast::{Array, Object, Value as Node};
+use jsonc_parser::common::Ranged;
+use jsonc_parser::errors::ParseError;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value};
 
 /// The byte order mark that some editors put before UTF-8 text.

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{
-    json_edit::{self, BOM},
-    settings_file::{SettingsFile, Target},
-};
-use crate::{env::Env, hooks::Provider};
+use super::json_edit::{self, BOM};
+use super::settings_file::{SettingsFile, Target};
+use crate::env::Env;
+use crate::hooks::Provider;
 
 /// The name of Fairway's hooks, where a provider has names for hooks.
 const HOOK_NAME: &str = "fairway";

@@ -1,14 +1,15 @@
 //! Finds, reads and writes the providers' settings files.
 
-use std::{
-    fs, io,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::{Context as _, Result};
 
-use crate::{domain::Refusal, env::Env, hooks::Provider, os::files};
+use crate::domain::Refusal;
+use crate::env::Env;
+use crate::hooks::Provider;
+use crate::os::files;
 
 const MAX_SETTINGS_BYTES: u64 = 4 << 20;
 /// How many symbolic links are followed.

@@ -1,6 +1,7 @@
 //! Installing and uninstalling restores any settings file.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::Value;

@@ -1,26 +1,20 @@
 //! Claude Code.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::{
-    actions::agents::hook::{HookEvent, Reply, StartKind, ToolEnd},
-    domain::{
-        rules::screen_dialog::question_with_choices,
-        usage::{ToolUse, TranscriptSlice, Turn, Usage},
-    },
-    hooks::{
-        CANARY,
-        payload::Payload,
-        provider::{EventSpec, HookOutput, HooksSwitch, Provider, ProviderSpec, WakeHook, describe_end, is_tool_event},
-        transcripts::lines::{non_empty_text, parse_if_contains, timestamp, token_count},
-    },
-    os::exit_reason::ExitReason,
+use crate::actions::agents::hook::{HookEvent, Reply, StartKind, ToolEnd};
+use crate::domain::rules::screen_dialog::question_with_choices;
+use crate::domain::usage::{ToolUse, TranscriptSlice, Turn, Usage};
+use crate::hooks::CANARY;
+use crate::hooks::payload::Payload;
+use crate::hooks::provider::{
+    EventSpec, HookOutput, HooksSwitch, Provider, ProviderSpec, WakeHook, describe_end, is_tool_event,
 };
+use crate::hooks::transcripts::lines::{non_empty_text, parse_if_contains, timestamp, token_count};
+use crate::os::exit_reason::ExitReason;
 
 pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
     label: "claude",

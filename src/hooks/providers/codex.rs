@@ -1,27 +1,21 @@
 //! Codex. It rejects a whole reply for one unknown field.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::claude;
-use crate::{
-    actions::agents::hook::HookEvent,
-    domain::usage::{TranscriptSlice, Turn, Usage},
-    guard::finds_own_program,
-    hooks::{
-        CANARY,
-        install::shell_command,
-        payload::Payload,
-        provider::{EventSpec, HookOutput, Provider, ProviderSpec, describe_end},
-        transcripts::lines::{self, non_empty_text, parse_if_contains, timestamp, token_count},
-    },
-    os::exit_reason::ExitReason,
-};
+use crate::actions::agents::hook::HookEvent;
+use crate::domain::usage::{TranscriptSlice, Turn, Usage};
+use crate::guard::finds_own_program;
+use crate::hooks::CANARY;
+use crate::hooks::install::shell_command;
+use crate::hooks::payload::Payload;
+use crate::hooks::provider::{EventSpec, HookOutput, Provider, ProviderSpec, describe_end};
+use crate::hooks::transcripts::lines::{self, non_empty_text, parse_if_contains, timestamp, token_count};
+use crate::os::exit_reason::ExitReason;
 
 /// Codex's maximum timeout of these events, in seconds.
 const SHORT_EVENTS: &[&str] = &["SessionEnd", "Interrupt"];

@@ -24,16 +24,13 @@ impl Provider {
 
 #[cfg(test)]
 mod tests {
-    use std::{path::Path, time::Duration};
+    use std::path::Path;
+    use std::time::Duration;
 
     use super::*;
-    use crate::{
-        hooks::{
-            install::{Target, check_loadable, entries, manual_steps},
-            provider::{EventSpec, HookOutput, ProviderSpec},
-        },
-        os::exit_reason::ExitReason,
-    };
+    use crate::hooks::install::{Target, check_loadable, entries, manual_steps};
+    use crate::hooks::provider::{EventSpec, HookOutput, ProviderSpec};
+    use crate::os::exit_reason::ExitReason;
 
     const CLAUDE: Provider = claude::PROVIDER;
     const CODEX: Provider = codex::PROVIDER;

@@ -1,11 +1,9 @@
 //! The lines of a transcript: reading the complete ones from an offset on, and the values in them.
 
-use std::{
-    fs::{File, OpenOptions},
-    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 use nix::libc::{O_CLOEXEC, O_NONBLOCK};
 use serde_json::Value;

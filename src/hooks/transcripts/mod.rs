@@ -3,9 +3,11 @@
 //!
 //! A turn is one response of the model. It has the provider's key, so that reading a part twice gives the same turns.
 
-use std::{io, path::Path};
+use std::io;
+use std::path::Path;
 
-use crate::{domain::usage::TranscriptSlice, hooks::Provider};
+use crate::domain::usage::TranscriptSlice;
+use crate::hooks::Provider;
 
 pub(super) mod lines;
 

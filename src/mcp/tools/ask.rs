@@ -3,11 +3,9 @@
 use anyhow::Result;
 
 use super::tool::{Outcome, ToolCall, tool};
-use crate::{
-    actions::queue::checkpoint::{self, NewCheckpoint},
-    domain::checkpoint::CheckpointState,
-    mcp::reply::Reply,
-};
+use crate::actions::queue::checkpoint::{self, NewCheckpoint};
+use crate::domain::checkpoint::CheckpointState;
+use crate::mcp::reply::Reply;
 
 /// The owner of the next step while the question is open.
 const OWNER: &str = "person";

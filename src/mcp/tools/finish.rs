@@ -5,14 +5,10 @@ use rmcp::schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::tool::{Outcome, ToolCall, tool};
-use crate::{
-    actions::queue::{
-        handoff::{self, NewHandoff},
-        task::{done, release, transition},
-    },
-    domain::{LaneName, Refusal, Role},
-    mcp::reply::Reply,
-};
+use crate::actions::queue::handoff::{self, NewHandoff};
+use crate::actions::queue::task::{done, release, transition};
+use crate::domain::{LaneName, Refusal, Role};
+use crate::mcp::reply::Reply;
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

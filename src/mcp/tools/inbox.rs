@@ -6,7 +6,9 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::tool::{Outcome, ToolCall, tool};
-use crate::{actions::mail::inbox, domain::Refusal, mcp::reply::Reply};
+use crate::actions::mail::inbox;
+use crate::domain::Refusal;
+use crate::mcp::reply::Reply;
 
 /// The longest wait: clients give a call up after a minute.
 const MAX_WAIT_SECONDS: u64 = 50;

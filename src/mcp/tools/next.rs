@@ -6,28 +6,17 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::tool::{Outcome, ToolCall, tool};
-use crate::{
-    actions::{
-        App,
-        agents::decisions,
-        queue::{
-            review::comments,
-            task::{
-                claim::{ClaimRequest, LaneScope},
-                claimed_task, list,
-                ready::{self, ReadyFor},
-            },
-        },
-        sessions,
-    },
-    domain::{
-        TaskId,
-        quote::{Mark, quote},
-    },
-    env::vars,
-    mcp::reply::Reply,
-    wire::TaskView,
-};
+use crate::actions::agents::decisions;
+use crate::actions::queue::review::comments;
+use crate::actions::queue::task::claim::{ClaimRequest, LaneScope};
+use crate::actions::queue::task::ready::{self, ReadyFor};
+use crate::actions::queue::task::{claimed_task, list};
+use crate::actions::{App, sessions};
+use crate::domain::TaskId;
+use crate::domain::quote::{Mark, quote};
+use crate::env::vars;
+use crate::mcp::reply::Reply;
+use crate::wire::TaskView;
 
 /// The most tasks that are listed with the reason why they are not ready.
 const MAX_WAITING: usize = 5;

@@ -3,7 +3,9 @@
 use anyhow::Result;
 
 use super::tool::{Outcome, ToolCall, tool};
-use crate::{actions::queue::checkpoint, domain::TaskId, mcp::reply::Reply};
+use crate::actions::queue::checkpoint;
+use crate::domain::TaskId;
+use crate::mcp::reply::Reply;
 
 tool! {
     name: "note",

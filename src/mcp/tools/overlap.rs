@@ -4,18 +4,12 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 
-use super::{
-    next::one_line,
-    tool::{Outcome, ToolCall, tool},
-};
-use crate::{
-    actions::{
-        core::lookup,
-        land::overlap::{self, Scope, Selection, wait},
-    },
-    mcp::reply::Reply,
-    wire::OverlapPairView,
-};
+use super::next::one_line;
+use super::tool::{Outcome, ToolCall, tool};
+use crate::actions::core::lookup;
+use crate::actions::land::overlap::{self, Scope, Selection, wait};
+use crate::mcp::reply::Reply;
+use crate::wire::OverlapPairView;
 
 /// The most overlaps in the text.
 const MAX_SHOWN: usize = 10;

@@ -5,19 +5,14 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{
-    next::one_line,
-    tool::{self, Effect, Outcome, Tool, ToolCall},
-};
-use crate::{
-    domain::{
-        Refusal,
-        quote::{Mark, quote},
-        terminal_input::TerminalInput,
-    },
-    mcp::{calls::Printed, reply::Reply},
-    wire::exec_request::{self, ExecDocument, ExecRequest, RequestedCommand},
-};
+use super::next::one_line;
+use super::tool::{self, Effect, Outcome, Tool, ToolCall};
+use crate::domain::Refusal;
+use crate::domain::quote::{Mark, quote};
+use crate::domain::terminal_input::TerminalInput;
+use crate::mcp::calls::Printed;
+use crate::mcp::reply::Reply;
+use crate::wire::exec_request::{self, ExecDocument, ExecRequest, RequestedCommand};
 
 /// How many of the last lines of the output the text has.
 const MAX_OUTPUT_LINES: usize = 10;

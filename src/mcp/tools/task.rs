@@ -5,19 +5,14 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::json;
 
-use super::{
-    next::{about, one_line},
-    tool::{Outcome, ToolCall, tool},
-};
-use crate::{
-    actions::queue::{checkpoint, evidence, handoff, review, task::list},
-    domain::{
-        handoff::HandoffStatus,
-        plural,
-        quote::{Mark, quote},
-    },
-    mcp::reply::Reply,
-};
+use super::next::{about, one_line};
+use super::tool::{Outcome, ToolCall, tool};
+use crate::actions::queue::task::list;
+use crate::actions::queue::{checkpoint, evidence, handoff, review};
+use crate::domain::handoff::HandoffStatus;
+use crate::domain::plural;
+use crate::domain::quote::{Mark, quote};
+use crate::mcp::reply::Reply;
 
 /// The most records of a kind in the document.
 const MAX_RECORDS: usize = 20;

@@ -1,26 +1,19 @@
 //! A tool, one call of it, and the schema of its arguments.
 
 use anyhow::Result;
-use rmcp::{
-    model::{self, CallToolResult, ToolAnnotations},
-    schemars::{JsonSchema, generate::SchemaSettings},
-};
+use rmcp::model::{self, CallToolResult, ToolAnnotations};
+use rmcp::schemars::JsonSchema;
+use rmcp::schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::{
-    actions::{
-        App,
-        agents::guard::{self, EntryPoint},
-        core::lookup,
-        queue::task::claimed_task,
-    },
-    domain::{Refusal, SessionId, TaskId},
-    mcp::{
-        calls::{Calls, Children},
-        reply::{self, Reply},
-    },
-};
+use crate::actions::App;
+use crate::actions::agents::guard::{self, EntryPoint};
+use crate::actions::core::lookup;
+use crate::actions::queue::task::claimed_task;
+use crate::domain::{Refusal, SessionId, TaskId};
+use crate::mcp::calls::{Calls, Children};
+use crate::mcp::reply::{self, Reply};
 
 /// The name by which guard rules know a shell.
 const SHELL_TOOL: &str = "Bash";

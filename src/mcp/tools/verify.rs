@@ -1,23 +1,20 @@
 //! `verify`: a check or a command as observed evidence.
 
-use std::{ffi::OsString, fmt::Write as _, os::unix::ffi::OsStrExt as _};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{
-    next::one_line,
-    tool::{Outcome, ToolCall, tool},
-};
-use crate::{
-    domain::{
-        Refusal,
-        id::Label,
-        quote::{Mark, quote},
-        text_limits::MAX_BODY_BYTES,
-    },
-    mcp::{calls::Printed, reply::Reply},
-};
+use super::next::one_line;
+use super::tool::{Outcome, ToolCall, tool};
+use crate::domain::Refusal;
+use crate::domain::id::Label;
+use crate::domain::quote::{Mark, quote};
+use crate::domain::text_limits::MAX_BODY_BYTES;
+use crate::mcp::calls::Printed;
+use crate::mcp::reply::Reply;
 
 /// The command's note on stderr for evidence without a commit.
 const NO_COMMIT: &str = "no commit recorded: there is none, or the worktree has changes";

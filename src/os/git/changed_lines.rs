@@ -1,9 +1,11 @@
 //! The paths and lines that one commit changes against another, and where an unchanged line is in the other one.
 
-use std::{iter::Peekable, time::Duration};
+use std::iter::Peekable;
+use std::time::Duration;
 
 use super::command::{Git, GitError};
-use crate::os::{digest::sha256_hex, exit_reason::ExitReason};
+use crate::os::digest::sha256_hex;
+use crate::os::exit_reason::ExitReason;
 
 /// The time limit of a comparison.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,25 +1,20 @@
 //! One call of the git program: its environment, its deadline and its errors.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    fs::File,
-    io::{self, Read},
-    path::{Path, PathBuf},
-    sync::mpsc::{self, RecvTimeoutError},
-    thread,
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use thiserror::Error;
 
 use super::named_fifos::NamedFifos;
-use crate::os::{
-    capture::{self, Call, Captured},
-    executable,
-    exit_reason::ExitReason,
-    foreground,
-};
+use crate::os::capture::{self, Call, Captured};
+use crate::os::exit_reason::ExitReason;
+use crate::os::{executable, foreground};
 
 /// The time limit of a query.
 pub(super) const QUERY_TIMEOUT: Duration = Duration::from_secs(20);

@@ -121,7 +121,9 @@ fn entry_at(text: &str, at: i64) -> EarlierCommit {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a test needs a repository of its own")]
 mod tests {
-    use std::{collections::BTreeMap, ffi::OsString, process::Command};
+    use std::collections::BTreeMap;
+    use std::ffi::OsString;
+    use std::process::Command;
 
     use super::*;
     use crate::os::git::CheckedOut;

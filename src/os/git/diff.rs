@@ -1,12 +1,14 @@
 //! The difference between a commit and a worktree, with files that are not committed and not added. Nothing is written to the
 //! repository: the index is a copy.
 
-use std::{collections::BTreeMap, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, time::Duration};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::Duration;
 
-use super::{
-    command::{Git, GitError, MAX_WHOLE_OUTPUT, QUERY_TIMEOUT, git_error, succeeded, unknown_form},
-    scratch::Scratch,
-};
+use super::command::{Git, GitError, MAX_WHOLE_OUTPUT, QUERY_TIMEOUT, git_error, succeeded, unknown_form};
+use super::scratch::Scratch;
 use crate::os::exit_reason::ExitReason;
 
 /// How often the list of new files is read again because one of them vanished meanwhile.

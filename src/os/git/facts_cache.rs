@@ -1,22 +1,21 @@
 //! The facts about a repository, kept in a file between processes. They are used again only while each file that git reads them
 //! from is the same one. A configuration that includes other files is read each time.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    fs, io,
-    os::unix::{ffi::OsStrExt, fs::MetadataExt},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
 
 use serde_json::{Value, json};
 
-use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, output_text},
-    repository_facts::RepositoryFacts,
-};
-use crate::os::{digest::sha256_hex, exit_reason::ExitReason, files};
+use super::command::{Git, GitError, QUERY_TIMEOUT, output_text};
+use super::repository_facts::RepositoryFacts;
+use crate::os::digest::sha256_hex;
+use crate::os::exit_reason::ExitReason;
+use crate::os::files;
 
 /// A file that was changed within this time may change again without a trace in its times.
 const RACY: Duration = Duration::from_secs(2);
@@ -199,7 +198,8 @@ pub(super) fn stamp(path: &Path) -> Option<String> {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a test needs a repository of its own")]
 mod tests {
-    use std::{os::unix::fs::PermissionsExt, process::Command};
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::Command;
 
     use super::*;
 

@@ -1,12 +1,10 @@
 //! Which files git tracks, and which it ignores.
 
-use std::{
-    collections::BTreeSet,
-    ffi::{OsStr, OsString},
-    os::unix::ffi::{OsStrExt, OsStringExt},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::command::{Git, GitError, QUERY_TIMEOUT, found, succeeded};
 

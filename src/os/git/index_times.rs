@@ -1,16 +1,12 @@
 //! Files whose filter is off, judged by the times that the index has of them. Git compares the content of a file that is as young
 //! as the index, and without the filter that content differs from the one in the index.
 
-use std::{
-    collections::BTreeSet,
-    fs::{self, Metadata},
-    os::unix::fs::MetadataExt,
-};
+use std::collections::BTreeSet;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
 
-use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, succeeded},
-    scratch::git_path,
-};
+use super::command::{Git, GitError, QUERY_TIMEOUT, succeeded};
+use super::scratch::git_path;
 
 /// How many paths one call of git gets as arguments.
 const MAX_PATHS: usize = 500;

@@ -1,17 +1,14 @@
 //! Bringing a base into a branch: merge and rebase are worked out among objects, without a worktree. A worktree changes in one
 //! step, when the result is known and has no conflict.
 
-use std::{
-    ffi::{OsStr, OsString},
-    os::unix::ffi::OsStrExt,
-    time::Duration,
-};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
 
-use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, found, git_error, output_text, succeeded, unknown_form},
-    network_programs,
-};
-use crate::os::{asking, exit_reason::ExitReason};
+use super::command::{Git, GitError, QUERY_TIMEOUT, found, git_error, output_text, succeeded, unknown_form};
+use super::network_programs;
+use crate::os::asking;
+use crate::os::exit_reason::ExitReason;
 
 /// The time limit of one merge, of one commit and of the final step.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(1800);

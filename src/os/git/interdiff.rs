@@ -1,13 +1,12 @@
 //! The part of a reworked result that an earlier result of the same work lacks, without the changes that came from the base:
 //! git merges the base into the earlier result and compares that with the new one.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
+use std::time::Duration;
 
-use super::{
-    command::{Git, GitError, MAX_WHOLE_OUTPUT, git_error, output_text, succeeded, unknown_form},
-    diff::{self, ChangedFile},
-    merge_repository::{MergeOutcome, MergeRepository},
-};
+use super::command::{Git, GitError, MAX_WHOLE_OUTPUT, git_error, output_text, succeeded, unknown_form};
+use super::diff::{self, ChangedFile};
+use super::merge_repository::{MergeOutcome, MergeRepository};
 use crate::os::exit_reason::ExitReason;
 
 /// The time limit of a merge and of each comparison.

@@ -1,21 +1,19 @@
 //! A fast-forward of a checkout that was killed: which of its files are old, which are new, and how the rest follows. A file
 //! that is neither has changed otherwise, and nothing is touched then.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    io::{self, Read},
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, succeeded, unknown_form},
-    scratch::git_path,
-    worktree::Repository,
-};
-use crate::os::{exit_reason::ExitReason, poll_until::poll_until, process};
+use super::command::{Git, GitError, QUERY_TIMEOUT, succeeded, unknown_form};
+use super::scratch::git_path;
+use super::worktree::Repository;
+use crate::os::exit_reason::ExitReason;
+use crate::os::poll_until::poll_until;
+use crate::os::process;
 
 /// The time limit of the final step.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1800);

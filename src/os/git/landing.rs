@@ -1,17 +1,13 @@
 //! Landing: the commit that a base would get, made without a worktree, and the move of the base to it.
 
-use std::{
-    ffi::OsStr,
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text, succeeded},
-    integrate::{Identity, Integration},
-    tree_edit::TreeFile,
-};
+use super::command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text, succeeded};
+use super::integrate::{Identity, Integration};
+use super::tree_edit::TreeFile;
 use crate::os::exit_reason::ExitReason;
 
 /// The time limit of a checkout.

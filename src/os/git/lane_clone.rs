@@ -2,25 +2,19 @@
 //! index and a configuration of its own. No git outside ever runs in it: it is written before the programs start, and
 //! afterwards its branch is read as a text and its objects as objects.
 
-use std::{
-    fmt::Write as _,
-    fs::{self, DirBuilder, File},
-    io::{self, Read},
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{DirBuilderExt, OpenOptionsExt, symlink},
-    },
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::fmt::Write as _;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use nix::libc;
 
-use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, output_text},
-    repository_facts::RepositoryFacts,
-    scratch::{copy_with_time, git_path},
-};
+use super::command::{Git, GitError, QUERY_TIMEOUT, output_text};
+use super::repository_facts::RepositoryFacts;
+use super::scratch::{copy_with_time, git_path};
 use crate::os::exit_reason::ExitReason;
 
 /// The time limit of copying the new objects.

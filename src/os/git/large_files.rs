@@ -3,11 +3,9 @@
 
 use std::time::Duration;
 
-use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, succeeded},
-    network_programs::NetworkPrograms,
-    upstream::{Upstream, reason},
-};
+use super::command::{Git, GitError, QUERY_TIMEOUT, succeeded};
+use super::network_programs::NetworkPrograms;
+use super::upstream::{Upstream, reason};
 
 /// The first line of every pointer.
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";

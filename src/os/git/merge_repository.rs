@@ -1,23 +1,22 @@
 //! A bare repository of its own for merges: it reads the project's objects, and no configuration, hook, filter or merge driver
 //! of the project, of a worktree or of the user. The content of a worktree is data here: a merge runs no program but git.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fmt::Write as _,
-    fs::{self, DirBuilder},
-    io,
-    os::unix::{ffi::OsStrExt, fs::DirBuilderExt},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::{
-    changed_lines::{self, ChangedPath},
-    command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text, succeeded, unknown_form},
-    repository_facts::{RepositoryFacts, alternates},
-};
-use crate::os::{capture::Captured, exit_reason::ExitReason, random};
+use super::changed_lines::{self, ChangedPath};
+use super::command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text, succeeded, unknown_form};
+use super::repository_facts::{RepositoryFacts, alternates};
+use crate::os::capture::Captured;
+use crate::os::exit_reason::ExitReason;
+use crate::os::random;
 
 /// The beginning of the name of a merge repository's directory.
 const PREFIX: &str = "merge-";

@@ -1,14 +1,13 @@
 //! FIFOs at the names of files that git opens by themselves, such as `.gitignore`. Git would wait for a writer for ever. Each
 //! reader gets an end of file instead, so that the file is empty for git.
 
-use std::{
-    fs,
-    os::unix::fs::FileTypeExt,
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use nix::{fcntl::OFlag, fcntl::open, sys::stat::Mode};
+use nix::fcntl::{OFlag, open};
+use nix::sys::stat::Mode;
 
 /// The files that git opens by their names.
 const NAMES: [&str; 4] = [".gitignore", ".gitattributes", ".gitmodules", ".mailmap"];

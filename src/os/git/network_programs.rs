@@ -1,15 +1,11 @@
 //! The programs that git starts to reach a remote. Those of the user's own configuration, of the machine's and of the environment
 //! run. Those that the repository names do not: an agent in one of its worktrees can write there.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 
-use super::{
-    command::{Git, GitError},
-    own_configuration::Entry,
-};
+use super::command::{Git, GitError};
+use super::own_configuration::Entry;
 
 /// The settings that name such programs, or permit remotes that are programs.
 const PROGRAMS: &str = r"^(core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|remote\..*\.(uploadpack|receivepack)|push\.gpgsign|protocol\.(.*\.)?allow)$";

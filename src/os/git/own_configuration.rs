@@ -1,13 +1,11 @@
 //! Programs that a configuration names. Those of the user's own configuration and of the machine's run. Those that are named by
 //! a repository, a worktree or a file that these include do not run, because an agent can write there.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ffi::{OsStr, OsString},
-    os::unix::fs::symlink,
-    path::Path,
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::time::Duration;
 
 use super::command::{Git, GitError, QUERY_TIMEOUT, found, output_text, succeeded};
 use crate::os::capture::Captured;

@@ -1,12 +1,11 @@
 //! Partial clones: git gets content that is not here when it needs it. Fairway's git does so in a few calls of a person, with the
 //! programs of the user's own configuration; in every other call it fetches nothing.
 
-use std::{ffi::OsStr, time::Duration};
+use std::ffi::OsStr;
+use std::time::Duration;
 
-use super::{
-    command::{Git, GitError, succeeded},
-    network_programs::NetworkPrograms,
-};
+use super::command::{Git, GitError, succeeded};
+use super::network_programs::NetworkPrograms;
 use crate::os::capture::Captured;
 
 /// The time limit of a fetch.

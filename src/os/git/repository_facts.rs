@@ -1,13 +1,11 @@
 //! Facts about a project's repository that a private one beside it needs: where the objects are, and which settings decide the
 //! bytes of a file. Nothing else of the project's configuration is carried over.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    fmt::Write as _,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use super::command::{Git, GitError, QUERY_TIMEOUT, git_error};
 use crate::os::exit_reason::ExitReason;

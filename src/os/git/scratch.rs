@@ -1,12 +1,11 @@
 //! A directory outside of the repository for git's index and new objects: a question leaves nothing behind.
 
-use std::{
-    ffi::OsString,
-    fs::{self, DirBuilder, File, FileTimes},
-    io,
-    os::unix::{ffi::OsStrExt, fs::DirBuilderExt},
-    path::{Path, PathBuf},
-};
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, FileTimes};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 
 use super::command::{Git, GitError, QUERY_TIMEOUT};
 use crate::os::random;

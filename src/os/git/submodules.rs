@@ -1,14 +1,10 @@
 //! The commits of submodules that a commit points to, and whether their repositories have them.
 
-use std::{
-    collections::BTreeSet,
-    path::{Component, Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
 
-use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, git_error},
-    scratch::git_path,
-};
+use super::command::{Git, GitError, QUERY_TIMEOUT, git_error};
+use super::scratch::git_path;
 use crate::os::exit_reason::ExitReason;
 
 /// The mode of a pointer to a commit of a submodule.

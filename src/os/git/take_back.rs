@@ -1,18 +1,14 @@
 //! Taking back the commits of a lane's sandbox: the one way by which they come into the project's repository. Nothing of the sandbox's
 //! repository is trusted.
 
-use std::{
-    ffi::OsStr,
-    fs::{self, File},
-    io,
-    path::{Path, PathBuf},
-};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
 
-use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, output_text, succeeded},
-    lane_clone::{COPY_TIMEOUT, LaneClone, START, ignore_missing},
-    merge_repository::MergeRepository,
-};
+use super::command::{Git, GitError, QUERY_TIMEOUT, output_text, succeeded};
+use super::lane_clone::{COPY_TIMEOUT, LaneClone, START, ignore_missing};
+use super::merge_repository::MergeRepository;
 use crate::os::exit_reason::ExitReason;
 
 /// The result of taking back a branch.

@@ -1,17 +1,13 @@
 //! Work in a worktree that is in no commit of its repository, and that would be lost with the directory: changed and new files,
 //! an unfinished operation, work in submodules, and repositories below it. Ignored files do not count, as for `git worktree remove`.
 
-use std::{
-    collections::BTreeSet,
-    ffi::OsString,
-    fs, io, mem,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::{fs, io, mem};
 
-use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, succeeded},
-    scratch::{Scratch, git_path},
-};
+use super::command::{Git, GitError, QUERY_TIMEOUT, succeeded};
+use super::scratch::{Scratch, git_path};
 
 /// How many files, and how many repositories, a text names.
 const MAX_DISPLAYED: usize = 3;

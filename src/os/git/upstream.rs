@@ -1,12 +1,12 @@
 //! The upstream of a branch: fetched and pushed with programs of the user's own configuration only.
 
-use std::{ffi::OsStr, time::Duration};
+use std::ffi::OsStr;
+use std::time::Duration;
 
-use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, output_text},
-    network_programs::NetworkPrograms,
-};
-use crate::os::{capture::Captured, exit_reason::ExitReason};
+use super::command::{Git, GitError, QUERY_TIMEOUT, output_text};
+use super::network_programs::NetworkPrograms;
+use crate::os::capture::Captured;
+use crate::os::exit_reason::ExitReason;
 
 /// The longest reason that is quoted, in characters.
 const MAX_REASON_CHARS: usize = 300;

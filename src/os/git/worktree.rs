@@ -1,15 +1,11 @@
 //! Worktrees and branches: what is checked out, creation and removal.
 
-use std::{
-    ffi::OsStr,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, found, output_text},
-    scratch::git_path,
-};
+use super::command::{Git, GitError, QUERY_TIMEOUT, found, output_text};
+use super::scratch::git_path;
 
 /// The time limit of a checkout, and of the removal of a worktree.
 const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(1800);

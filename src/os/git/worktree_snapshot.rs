@@ -2,25 +2,23 @@
 //! repository; the worktree, its index and the project's objects stay as they are. No filter, hook or monitor that the
 //! repository names runs, because git reads the configuration of the private repository alone.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ffi::{OsStr, OsString},
-    fs::{self, DirBuilder, File},
-    io,
-    os::unix::{ffi::OsStrExt, fs::DirBuilderExt},
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use super::{
-    changed_lines::{self, ChangedPath},
-    command::{Git, GitError, git_error, output_text, unknown_form},
-    facts_cache::stamp,
-    integrate::Identity,
-    repository_facts::RepositoryFacts,
-    scratch::copy_with_time,
-};
-use crate::os::{capture::Captured, exit_reason::ExitReason};
+use super::changed_lines::{self, ChangedPath};
+use super::command::{Git, GitError, git_error, output_text, unknown_form};
+use super::facts_cache::stamp;
+use super::integrate::Identity;
+use super::repository_facts::RepositoryFacts;
+use super::scratch::copy_with_time;
+use crate::os::capture::Captured;
+use crate::os::exit_reason::ExitReason;
 
 /// The size in bytes above which an untracked file is recorded by name only.
 const MAX_UNTRACKED_BYTES: u64 = 1 << 20;

@@ -1,19 +1,20 @@
 //! The address of a store on a server: `postgres://user@host:port/database?schema=name`.
 
-use std::{fmt, net::IpAddr, path::PathBuf, str::FromStr, time::Duration};
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
 
-use tokio_postgres::{
-    Config,
-    config::{Host, SslMode},
-};
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
 
 use super::password;
-use crate::{
-    config::check_scheme,
-    env::Env,
-    os::{host, this_process},
-    store::{StoreError, sql::reason},
-};
+use crate::config::check_scheme;
+use crate::env::Env;
+use crate::os::{host, this_process};
+use crate::store::StoreError;
+use crate::store::sql::reason;
 
 /// The schema of a project whose address names none.
 const DEFAULT_SCHEMA: &str = "fairway";

@@ -1,20 +1,15 @@
 //! Connecting to a server, and the conditions that a server must meet.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    time::{Duration, Instant},
-};
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, Instant};
 
 use tokio_postgres::{NoTls, SimpleQueryMessage, SimpleQueryRow};
 
-use super::{address::StoreAddress, tls};
-use crate::{
-    os::poll_until::sleep,
-    store::{
-        StoreError,
-        sql::{CallError, PostgresClient, PostgresConnection, is_garbled, store_error},
-    },
-};
+use super::address::StoreAddress;
+use super::tls;
+use crate::os::poll_until::sleep;
+use crate::store::StoreError;
+use crate::store::sql::{CallError, PostgresClient, PostgresConnection, is_garbled, store_error};
 
 /// The oldest supported server: the first with `client_connection_check_interval`.
 const OLDEST_SERVER: (i64, &str) = (140_000, "14");

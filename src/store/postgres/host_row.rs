@@ -5,14 +5,10 @@ use std::time::Duration;
 
 use tokio_postgres::SimpleQueryRow;
 
-use crate::{
-    env::Timestamp,
-    os::host,
-    store::{
-        StoreError,
-        sql::{self, PostgresConnection},
-    },
-};
+use crate::env::Timestamp;
+use crate::os::host;
+use crate::store::StoreError;
+use crate::store::sql::{self, PostgresConnection};
 
 /// The age from which a row is written again, by a write or a read.
 const SEEN_INTERVAL: Duration = Duration::from_secs(60);

@@ -1,25 +1,18 @@
 //! Wake-ups from other hosts: a connection of its own listens on the project's channel, in a thread that passes each notification
 //! on to the waiter of this process.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    io, thread,
-    time::{Duration, Instant},
-};
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
-use tokio::sync::oneshot::{self, error::TryRecvError};
+use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::TryRecvError;
 
 use super::{StoreAddress, connect};
-use crate::{
-    os::{
-        notify::{ChangeWaiter, Waker},
-        poll_until::sleep,
-    },
-    store::{
-        StoreError,
-        sql::{PostgresClient, store_error},
-    },
-};
+use crate::os::notify::{ChangeWaiter, Waker};
+use crate::os::poll_until::sleep;
+use crate::store::StoreError;
+use crate::store::sql::{PostgresClient, store_error};
 
 /// How often a waiter looks although it was not notified. A notification is only a hint; the number of the newest event decides.
 const LOOK_INTERVAL: Duration = Duration::from_secs(30);

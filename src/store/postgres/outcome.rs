@@ -2,11 +2,10 @@
 
 use std::time::Instant;
 
-use super::{
-    StoreAddress,
-    connect::{Connected, pause, reconnect},
-};
-use crate::store::{StoreError, sql::PostgresConnection};
+use super::StoreAddress;
+use super::connect::{Connected, pause, reconnect};
+use crate::store::StoreError;
+use crate::store::sql::PostgresConnection;
 
 /// A write whose commit was sent.
 #[derive(Debug)]

@@ -1,17 +1,15 @@
 //! Passwords beside the address: `PGPASSWORD`, and the password file of PostgreSQL's own programs.
 
-use std::{
-    fs,
-    os::unix::{ffi::OsStringExt, fs::MetadataExt},
-    path::PathBuf,
-};
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
-use tokio_postgres::{Config, config::Host};
+use tokio_postgres::Config;
+use tokio_postgres::config::Host;
 
-use crate::{
-    env::{Env, vars},
-    os::user,
-};
+use crate::env::{Env, vars};
+use crate::os::user;
 
 const DEFAULT_PORT: u16 = 5432;
 /// The permissions of group and others, which a password file must not give.

@@ -1,26 +1,21 @@
 //! Transactions on a server.
 
-use std::{
-    cell::{Cell, RefCell},
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use tokio_postgres::SimpleQueryRow;
 
-use super::{
-    Listener, StoreAddress,
-    connect::{self, Connected, FACTS, KEEP_COMMITS},
-    host_row::{Look, Writer},
-    outcome::{self, SentWrite},
-    schema,
-};
-use crate::{
-    domain::excerpt::excerpt,
-    env::{Clock, Timestamp},
-    os::notify::ChangeWaiter,
-    store::{ReadTx, StoreError, WriteTx, schema::STATE, sql::PostgresConnection},
-};
+use super::connect::{self, Connected, FACTS, KEEP_COMMITS};
+use super::host_row::{Look, Writer};
+use super::outcome::{self, SentWrite};
+use super::{Listener, StoreAddress, schema};
+use crate::domain::excerpt::excerpt;
+use crate::env::{Clock, Timestamp};
+use crate::os::notify::ChangeWaiter;
+use crate::store::schema::STATE;
+use crate::store::sql::PostgresConnection;
+use crate::store::{ReadTx, StoreError, WriteTx};
 
 /// One snapshot for all statements of a read.
 const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";

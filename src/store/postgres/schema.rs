@@ -3,7 +3,9 @@
 use refinery::{Migration, Runner};
 
 use super::StoreAddress;
-use crate::store::{StoreError, schema::STATE, sql::PostgresConnection};
+use crate::store::StoreError;
+use crate::store::schema::STATE;
+use crate::store::sql::PostgresConnection;
 
 /// Each leads to the schema of the SQLite migration of the same number.
 const MIGRATIONS: &[(&str, &str)] = &[

@@ -1,17 +1,18 @@
 //! Encryption of connections: the server's certificate is verified against the system's authorities or those of a file.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
+use std::sync::Arc;
 
-use rustls::{
-    ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
-    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
-};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{StoreAddress, TlsMode};
-use crate::store::{StoreError, sql::reason};
+use crate::store::StoreError;
+use crate::store::sql::reason;
 
 /// Makes the TLS connector for connections to an address; `None` when they are not encrypted.
 pub(super) fn connector(address: &StoreAddress) -> Result<Option<MakeRustlsConnect>, StoreError> {

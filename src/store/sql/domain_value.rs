@@ -3,30 +3,26 @@
 #[cfg(feature = "postgres")]
 use super::value::ValueType;
 use super::value::{FromValue, TypedValue, Value};
-use crate::{
-    domain::{
-        LaneName, Role, RoutingKey, RunId, SessionId, TaskId,
-        approval::ApprovalStatus,
-        checkpoint::{CheckpointOrigin, CheckpointState},
-        claim::ClaimEnd,
-        evidence::EvidenceResult,
-        handoff::HandoffStatus,
-        id::{Label, SinkName},
-        job::{ItemType, JobId, JobStatus, RecoveryPolicy},
-        job_output::WatchScope,
-        landing::{LandStyle, LandingState},
-        lane::LaneStatus,
-        message::{Channel, MessageStatus, Priority},
-        notification::ReceiptState,
-        overlap::OverlapLevel,
-        pull_request::PullState,
-        review::Verdict,
-        sandbox::SandboxClass,
-        session::{Activity, SessionStatus},
-        task::TaskStatus,
-    },
-    env::Timestamp,
-};
+use crate::domain::approval::ApprovalStatus;
+use crate::domain::checkpoint::{CheckpointOrigin, CheckpointState};
+use crate::domain::claim::ClaimEnd;
+use crate::domain::evidence::EvidenceResult;
+use crate::domain::handoff::HandoffStatus;
+use crate::domain::id::{Label, SinkName};
+use crate::domain::job::{ItemType, JobId, JobStatus, RecoveryPolicy};
+use crate::domain::job_output::WatchScope;
+use crate::domain::landing::{LandStyle, LandingState};
+use crate::domain::lane::LaneStatus;
+use crate::domain::message::{Channel, MessageStatus, Priority};
+use crate::domain::notification::ReceiptState;
+use crate::domain::overlap::OverlapLevel;
+use crate::domain::pull_request::PullState;
+use crate::domain::review::Verdict;
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::session::{Activity, SessionStatus};
+use crate::domain::task::TaskStatus;
+use crate::domain::{LaneName, Role, RoutingKey, RunId, SessionId, TaskId};
+use crate::env::Timestamp;
 
 macro_rules! read_from_text {
     ($type:ty: $what:literal, $parse:expr) => {

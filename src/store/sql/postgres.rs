@@ -1,28 +1,24 @@
 //! The statement helpers on PostgreSQL. A statement is one exchange with the server: its text goes with the types of its
 //! parameters, and no statement is prepared before.
 
-use std::{
-    borrow::Cow,
-    cell::{Cell, RefCell},
-    collections::HashMap,
-    future::{Future, poll_fn},
-    mem,
-    pin::Pin,
-    rc::Rc,
-    task::Poll,
-    time::Duration,
-};
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::mem;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
 
 use refinery::Runner;
 use tokio_postgres::{Client, Error, Row as ServerRow, SimpleQueryMessage, SimpleQueryRow};
 
-use super::{
-    postgres_client::PostgresClient,
-    postgres_error::{migration_error, store_error},
-    postgres_value::{OwnedBound, bind, typed},
-    row::Row,
-    value::ToValue,
-};
+use super::postgres_client::PostgresClient;
+use super::postgres_error::{migration_error, store_error};
+use super::postgres_value::{OwnedBound, bind, typed};
+use super::row::Row;
+use super::value::ToValue;
 use crate::store::StoreError;
 
 /// The most rows that a cursor fetches at once.

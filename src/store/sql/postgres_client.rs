@@ -1,28 +1,20 @@
 //! A client of a server that the calling thread drives itself. Each call has a limit, so that a server or a network that falls
 //! silent ends the call, not the program.
 
-use std::{
-    collections::VecDeque,
-    fmt,
-    future::{Future, poll_fn},
-    io,
-    panic::resume_unwind,
-    pin::{Pin, pin},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll},
-    thread,
-    time::Duration,
-};
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::panic::resume_unwind;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use std::{fmt, io, thread};
 
-use tokio::{
-    runtime::{Builder, Handle, Runtime},
-    time::timeout,
-};
-use tokio_postgres::{
-    AsyncMessage, Client, Config, Error, Socket,
-    error::Severity,
-    tls::{MakeTlsConnect, TlsConnect},
-};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::time::timeout;
+use tokio_postgres::error::Severity;
+use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
+use tokio_postgres::{AsyncMessage, Client, Config, Error, Socket};
 
 /// Moves bytes between client and server; returns the messages that the server sends without a request.
 type Driver = Box<dyn FnMut(&mut Context<'_>) -> Poll<Option<Result<AsyncMessage, Error>>> + Send>;

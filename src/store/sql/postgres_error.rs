@@ -1,11 +1,10 @@
 //! Errors of PostgreSQL, of its client and of the network between them, in the store's words.
 
-use std::{error::Error as StdError, io};
+use std::error::Error as StdError;
+use std::io;
 
-use tokio_postgres::{
-    Error,
-    error::{DbError, SqlState},
-};
+use tokio_postgres::Error;
+use tokio_postgres::error::{DbError, SqlState};
 
 use super::postgres_client::CallError;
 use crate::store::StoreError;

@@ -3,10 +3,8 @@
 use std::error::Error;
 
 use bytes::BytesMut;
-use tokio_postgres::{
-    Row as ServerRow,
-    types::{FromSql, IsNull, ToSql, Type, to_sql_checked},
-};
+use tokio_postgres::Row as ServerRow;
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 use super::value::{ToValue, Value, ValueType};
 use crate::store::StoreError;

@@ -1,9 +1,7 @@
 //! Rows, the same for every engine.
 
-use rusqlite::{
-    ToSql,
-    types::{ToSqlOutput, ValueRef},
-};
+use rusqlite::ToSql;
+use rusqlite::types::{ToSqlOutput, ValueRef};
 
 #[cfg(feature = "postgres")]
 use super::postgres_value;

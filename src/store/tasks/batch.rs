@@ -6,17 +6,11 @@ use serde::Serialize;
 
 use super::row::{self, FIELD_SEPARATOR, ITEM_SEPARATOR, columns};
 use super::write::join_domains;
-use crate::{
-    domain::{
-        LaneName, Role, TaskId,
-        task::{Task, TaskStatus},
-    },
-    env::Timestamp,
-    store::{
-        ReadTx, StoreError, WriteTx,
-        sql::{self, Statement, json_of, json_rows, json_texts},
-    },
-};
+use crate::domain::task::{Task, TaskStatus};
+use crate::domain::{LaneName, Role, TaskId};
+use crate::env::Timestamp;
+use crate::store::sql::{self, Statement, json_of, json_rows, json_texts};
+use crate::store::{ReadTx, StoreError, WriteTx};
 
 /// How many tasks one statement reads or writes.
 const AT_ONCE: usize = 500;

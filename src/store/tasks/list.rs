@@ -1,18 +1,12 @@
 //! Lists of tasks: whole ones, ready ones in claim order, and claimed ones with their leases.
 
 use super::row::{self, FIELD_SEPARATOR, ITEM_SEPARATOR, select};
-use crate::{
-    domain::{
-        LaneName, Role, TaskId,
-        rules::claim::HeldPaths,
-        task::{Task, TaskStatus, TaskSummary},
-    },
-    env::Timestamp,
-    store::{
-        ReadTx, StoreError, WriteTx,
-        sql::{self, Row, Statement, ToValue},
-    },
-};
+use crate::domain::rules::claim::HeldPaths;
+use crate::domain::task::{Task, TaskStatus, TaskSummary};
+use crate::domain::{LaneName, Role, TaskId};
+use crate::env::Timestamp;
+use crate::store::sql::{self, Row, Statement, ToValue};
+use crate::store::{ReadTx, StoreError, WriteTx};
 
 pub(super) const OPEN: Statement<'_> =
     select!("FROM tasks t INDEXED BY tasks_open WHERE t.closed_at IS NULL ORDER BY t.priority, t.created_at, t.id");

@@ -13,14 +13,10 @@ pub use list::{
 pub use write::{insert, set_fields, set_lane, set_state, set_work};
 
 use self::row::{FIELD_SEPARATOR, ITEM_SEPARATOR, select};
-use super::{
-    ReadTx, StoreError,
-    sql::{self, Statement},
-};
-use crate::domain::{
-    TaskId,
-    task::{NotReadyReason, Task, TaskStatus},
-};
+use super::sql::{self, Statement};
+use super::{ReadTx, StoreError};
+use crate::domain::TaskId;
+use crate::domain::task::{NotReadyReason, Task, TaskStatus};
 
 const ONE: Statement<'_> = select!("FROM tasks t WHERE t.id = $3");
 const EXISTS: &str = "SELECT 1 FROM tasks WHERE id = $1";
@@ -104,10 +100,8 @@ pub fn similar_ids(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError>
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        list::{HELD, OPEN, READY, READY_IN_LANE, READY_SUMMARIES},
-        *,
-    };
+    use super::list::{HELD, OPEN, READY, READY_IN_LANE, READY_SUMMARIES};
+    use super::*;
     use crate::store::open;
 
     fn plan(query: Statement<'_>) -> String {

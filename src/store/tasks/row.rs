@@ -2,19 +2,13 @@
 
 use std::time::Duration;
 
-use crate::{
-    domain::{
-        TaskId,
-        claim::Claim,
-        id::Label,
-        task::{Check, Task, TaskFields, TaskState, TaskStatus},
-    },
-    env::Timestamp,
-    store::{
-        StoreError,
-        sql::{self, Row},
-    },
-};
+use crate::domain::TaskId;
+use crate::domain::claim::Claim;
+use crate::domain::id::Label;
+use crate::domain::task::{Check, Task, TaskFields, TaskState, TaskStatus};
+use crate::env::Timestamp;
+use crate::store::StoreError;
+use crate::store::sql::{self, Row};
 
 /// Separates the items of a list in one column. Input validation excludes control characters.
 pub(super) const ITEM_SEPARATOR: &str = "\u{1f}";

@@ -1,14 +1,10 @@
 //! Changes of a task's row and its lists.
 
-use crate::{
-    domain::{
-        LaneName, Role, SessionId, TaskId,
-        id::Label,
-        task::{Task, TaskFields, TaskState, TaskStatus},
-    },
-    env::Timestamp,
-    store::{StoreError, WriteTx, sql},
-};
+use crate::domain::id::Label;
+use crate::domain::task::{Task, TaskFields, TaskState, TaskStatus};
+use crate::domain::{LaneName, Role, SessionId, TaskId};
+use crate::env::Timestamp;
+use crate::store::{StoreError, WriteTx, sql};
 const INSERT: &str = "INSERT INTO tasks (id, title, body, status, role, lane, parent, priority, review_domains, branch, \
      commit_id, epoch, open_deps, created_at, updated_at, closed_at) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, (SELECT coalesce(max(epoch), 0) FROM restores), 0, \

@@ -1,11 +1,12 @@
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
 
 use super::*;
-use crate::{
-    domain::job::{JobId, JobResult},
-    os::process::ProcessKey,
-    supervisor::{SinkError, job_dir::StartSpec},
-};
+use crate::domain::job::{JobId, JobResult};
+use crate::os::process::ProcessKey;
+use crate::supervisor::SinkError;
+use crate::supervisor::job_dir::StartSpec;
 
 /// An output item's stream, bytes and place (from its segment and origin), or an event's text.
 type Kept = Result<(ItemType, Vec<u8>, i64), String>;

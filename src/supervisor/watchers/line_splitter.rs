@@ -1,6 +1,7 @@
 //! Puts the lines of a stream together from chunks that may be cut anywhere.
 
-use std::{borrow::Cow, time::Duration};
+use std::borrow::Cow;
+use std::time::Duration;
 
 use crate::domain::ansi;
 

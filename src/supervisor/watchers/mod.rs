@@ -14,17 +14,11 @@ use std::time::Duration;
 use regex::Regex;
 use serde_json::json;
 
-use self::{
-    line_splitter::LineSplitter,
-    rate_limit::{Cooldown, Reporting, Suppressed},
-};
-use crate::domain::{
-    Refusal,
-    job::ItemType,
-    job_output::WatcherState,
-    job_output::{WatchScope, Watcher},
-    secrets,
-};
+use self::line_splitter::LineSplitter;
+use self::rate_limit::{Cooldown, Reporting, Suppressed};
+use crate::domain::job::ItemType;
+use crate::domain::job_output::{WatchScope, Watcher, WatcherState};
+use crate::domain::{Refusal, secrets};
 
 /// How much of a line an item holds, in characters.
 const MAX_DISPLAYED_CHARS: usize = 1_000;

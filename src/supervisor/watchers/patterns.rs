@@ -3,10 +3,8 @@
 use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::{Hir, HirKind};
 
-use crate::domain::{
-    Refusal,
-    job_output::{MAX_REGEX_BYTES, MAX_WATCHERS, Watcher},
-};
+use crate::domain::Refusal;
+use crate::domain::job_output::{MAX_REGEX_BYTES, MAX_WATCHERS, Watcher};
 
 /// The largest size of a compiled expression, and of its cache while it matches, in bytes.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
@@ -66,7 +64,8 @@ fn requires_newline(expression: &Hir) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{id::Label, job_output::WatchScope};
+    use crate::domain::id::Label;
+    use crate::domain::job_output::WatchScope;
 
     fn watcher(regex: &str) -> Watcher {
         Watcher { regex: regex.into(), event: Label::parse("e").unwrap(), once: false, scope: WatchScope::Both }

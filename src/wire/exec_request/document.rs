@@ -1,22 +1,21 @@
 //! The flat document of the exec protocol: each field of each action, all optional, read by serde. A field that the action does
 //! not use is not looked at; `null` is the same as an absent field.
 
-use std::{collections::BTreeMap, fmt, marker::PhantomData};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 
 use rmcp::schemars::JsonSchema;
-use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, Visitor, value::MapAccessDeserializer},
-};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Number, Value, json};
 
-use crate::domain::{
-    Refusal,
-    excerpt::excerpt,
-    job::{ItemType, RecoveryPolicy},
-    job_output::WatchScope,
-    string_enum::string_enum,
-};
+use crate::domain::Refusal;
+use crate::domain::excerpt::excerpt;
+use crate::domain::job::{ItemType, RecoveryPolicy};
+use crate::domain::job_output::WatchScope;
+use crate::domain::string_enum::string_enum;
 
 /// The longest document, in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 1 << 20;

@@ -5,20 +5,14 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use super::{
-    super::terminal_input,
-    document::{self, ACTIONS, ExecDocument, Until, quoted, usage_error},
-    fields::{choice, millis, seconds, session_key},
-    spawn::{RequestedCommand, SpawnParams},
-};
-use crate::{
-    domain::{
-        Refusal, RoutingKey,
-        job::ItemType,
-        terminal_input::{TerminalInput, check},
-    },
-    os::signals,
-};
+use super::super::terminal_input;
+use super::document::{self, ACTIONS, ExecDocument, Until, quoted, usage_error};
+use super::fields::{choice, millis, seconds, session_key};
+use super::spawn::{RequestedCommand, SpawnParams};
+use crate::domain::job::ItemType;
+use crate::domain::terminal_input::{TerminalInput, check};
+use crate::domain::{Refusal, RoutingKey};
+use crate::os::signals;
 
 /// The default timeout of a call without an action.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);

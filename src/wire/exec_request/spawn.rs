@@ -2,17 +2,13 @@
 
 use std::time::Duration;
 
-use super::{
-    document::{ExecDocument, SizeDocument, WatchDocument, quoted, usage_error},
-    fields::{choice, millis, seconds, session_key},
-};
-use crate::domain::{
-    Refusal, RoutingKey,
-    id::Label,
-    job::{DEFAULT_TERMINAL_SIZE, RecoveryPolicy, TerminalSize},
-    job_output::{WatchScope, Watcher},
-    terminal_input::MAX_TERMINAL_DIMENSION,
-};
+use super::document::{ExecDocument, SizeDocument, WatchDocument, quoted, usage_error};
+use super::fields::{choice, millis, seconds, session_key};
+use crate::domain::id::Label;
+use crate::domain::job::{DEFAULT_TERMINAL_SIZE, RecoveryPolicy, TerminalSize};
+use crate::domain::job_output::{WatchScope, Watcher};
+use crate::domain::terminal_input::MAX_TERMINAL_DIMENSION;
+use crate::domain::{Refusal, RoutingKey};
 
 /// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,12 @@
 //! The forms of a file of tasks, told apart by their content: JSON lines, a JSON list, and a JSON object with `tasks`.
 
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::{Value, value::RawValue};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::{Record, record::TWICE};
+use super::Record;
+use super::record::TWICE;
 
 /// The forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

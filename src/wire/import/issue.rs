@@ -1,12 +1,11 @@
 //! GitHub issues as `gh issue list --json …` writes them: lists of objects, or one object a line.
 
 use serde::Serialize;
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
-use super::{
-    ParseError,
-    format::{json_error, placed},
-};
+use super::ParseError;
+use super::format::{json_error, placed};
 
 /// The keys that every issue must have.
 pub const REQUIRED_KEYS: [&str; 6] = ["number", "title", "body", "labels", "url", "state"];

@@ -1,12 +1,11 @@
 //! One task as it is written in a file: our own document, or a beads issue. Every field may be absent; what is not known
 //! is kept by its name, so that nothing is lost in silence.
 
-use std::{collections::BTreeSet, fmt};
+use std::collections::BTreeSet;
+use std::fmt;
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error, MapAccess, Visitor},
-};
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 /// A named command.

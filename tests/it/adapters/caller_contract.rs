@@ -1,21 +1,17 @@
 //! The contract with callers that know nothing of Fairway, for every built-in script alike, with real multiplexers.
 
-use std::{
-    fs,
-    os::unix::fs::{MetadataExt, PermissionsExt},
-    path::{Path, PathBuf},
-    process::Stdio,
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use fairway::os::poll_until;
 use serde_json::json;
 
 use super::{Caller, eventually, given};
-use crate::common::{
-    require,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::require;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 macro_rules! with_each {
     ($($test:ident)*) => {

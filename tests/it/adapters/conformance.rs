@@ -1,17 +1,17 @@
 //! `adapter check`: it passes what keeps to the protocol, and every kind of lie makes it fail.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Stdio,
-    time::Duration,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
 
-use fairway::os::{poll_until, process::ProcessKey, process_tree};
+use fairway::os::process::ProcessKey;
+use fairway::os::{poll_until, process_tree};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::common::{TestProject, require, soak, test_project::CommandOutput};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, require, soak};
 
 /// A folder without a project, in real time, with the scripts that lie.
 struct Bench(TestProject);

@@ -9,24 +9,17 @@ mod tmux_nudge;
 mod tmux_server;
 mod tmux_start;
 
-use std::{
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
-use fairway::os::{
-    poll_until,
-    process::{self, ProcStat, ProcessKey},
-    process_tree,
-};
+use fairway::os::process::{self, ProcStat, ProcessKey};
+use fairway::os::{poll_until, process_tree};
 
-use crate::common::{
-    TestProject,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::TestProject;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 /// A caller that knows nothing of Fairway but one script. What a failing test leaves is ended with it.
 struct Caller {

@@ -1,20 +1,16 @@
 //! `tmux.sh`, operation by operation.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    os::unix::fs::MetadataExt,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use fairway::os::process::ProcessKey;
 use serde_json::{Value, json};
 
-use super::{
-    Caller, eventually, holds,
-    shared_checks::{assert_missing_sessions_are_reported, reader},
-};
+use super::shared_checks::{assert_missing_sessions_are_reported, reader};
+use super::{Caller, eventually, holds};
 use crate::common::concurrent_start::race;
 
 /// tmux itself on a caller's private server.

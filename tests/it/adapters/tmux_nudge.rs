@@ -4,11 +4,9 @@ use std::fs;
 
 use serde_json::json;
 
-use super::{
-    Caller, eventually, holds,
-    shared_checks::{payload, reader, readers, with_enter},
-    tmux::tmux,
-};
+use super::shared_checks::{payload, reader, readers, with_enter};
+use super::tmux::tmux;
+use super::{Caller, eventually, holds};
 
 #[test]
 fn forty_kilobytes_arrive_exactly_in_the_right_one_of_four() {

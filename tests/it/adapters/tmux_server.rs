@@ -1,21 +1,17 @@
 //! `tmux.sh` with servers that are frozen, gone, come again, another's, missing; and its traces in them.
 
-use std::{
-    fs,
-    path::PathBuf,
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use fairway::os::process::{ProcessKey, ProcessStatus};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use super::{
-    Caller, eventually, given, holds,
-    shared_checks::reader,
-    tmux::{server, tmux},
-};
+use super::shared_checks::reader;
+use super::tmux::{server, tmux};
+use super::{Caller, eventually, given, holds};
 use crate::common::test_project::CommandOutput;
 
 /// Calls the script, demands a failure within the limit, and that nothing was answered.

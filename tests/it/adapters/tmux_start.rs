@@ -1,16 +1,17 @@
 //! How `tmux.sh` brings sessions up and takes them down: hostile places, cut-off starts, whole trees, last words.
 
-use std::{
-    fs,
-    os::unix::{fs::PermissionsExt, process::CommandExt},
-    path::Path,
-};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
 
 use fairway::os::process::ProcessStatus;
-use nix::{sys::signal::Signal, unistd::Pid};
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
 use serde_json::json;
 
-use super::{Caller, eventually, given, holds, naming, tmux::tmux};
+use super::tmux::tmux;
+use super::{Caller, eventually, given, holds, naming};
 use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 /// Text that tmux would expand or split, and that a shell would.

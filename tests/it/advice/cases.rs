@@ -1,6 +1,8 @@
 //! The refusals whose hints are followed, and the hints that are not, as `cases.toml` has them. It is read when the test runs.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use serde::Deserialize;
 

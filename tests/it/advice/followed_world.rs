@@ -1,16 +1,12 @@
 //! A project with work of every kind that can be put back to its beginning, and what work is in it.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    os::unix::fs::symlink,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
-use crate::common::{
-    TestProject,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::TestProject;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 pub(super) struct FollowedWorld {
     world: TestProject,

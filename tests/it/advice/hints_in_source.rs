@@ -1,6 +1,8 @@
 //! The purposes of the hints that the program can give, read from its source.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 use regex::Regex;
 

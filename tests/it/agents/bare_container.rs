@@ -5,31 +5,23 @@
 //! without a network cannot: its settings say that this was done. Its usual mode has that server judge each call: its settings
 //! choose the mode in which a person is asked. Codex's settings have the name and address of its model, and nothing else.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::Command,
-    thread::sleep,
-    time::{Duration, Instant},
-};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use fairway::os::poll_until;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::{
-    common::{
-        agent_programs::Agent,
-        mock_models::{AT_ONCE, MockModels, SLOW},
-        reexec, require,
-        test_project::{CommandOutput, FAIRWAY},
-    },
-    sessions::text,
-};
+use crate::common::agent_programs::Agent;
+use crate::common::mock_models::{AT_ONCE, MockModels, SLOW};
+use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::{reexec, require};
+use crate::sessions::text;
 
 /// The directory that is empty inside the container: programs, home and project are made below it.
 const PLACE: &str = "/srv";

@@ -1,21 +1,18 @@
 //! What is decided about an agent's work is read by its model: in a terminal and over the protocol, idle, busy, asking, and freshly
 //! relaunched, on what `setup` writes, with the agent in a mode that asks.
 
-use std::{
-    env, fs,
-    path::PathBuf,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use fairway::os::poll_until::poll_until;
 use serde_json::Value;
 
-use crate::{
-    common::{agent_programs::Agent, mock_models::MockModels},
-    sessions::{EVENTUALLY_TIMEOUT, Sessions, text},
-    structured::real_agents::Structured,
-};
+use crate::common::agent_programs::Agent;
+use crate::common::mock_models::MockModels;
+use crate::sessions::{EVENTUALLY_TIMEOUT, Sessions, text};
+use crate::structured::real_agents::Structured;
 
 /// A landing sends back what has a file of this name.
 const RED: &str = "red";

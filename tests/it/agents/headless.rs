@@ -5,7 +5,8 @@ use std::fs;
 use fairway::config::session_variables;
 
 use super::Scene;
-use crate::{common::agent_programs::Agent, sessions::eventually};
+use crate::common::agent_programs::Agent;
+use crate::sessions::eventually;
 
 fn it_is_guarded_and_told(agent: Agent) {
     let Some(scene) = Scene::of(agent) else { return };

@@ -2,16 +2,12 @@
 
 use std::process::Command;
 
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::Scene;
-use crate::{
-    common::agent_programs::Agent,
-    sessions::{eventually, text},
-};
+use crate::common::agent_programs::Agent;
+use crate::sessions::{eventually, text};
 
 /// In a terminal that Fairway did not start: its session is registered by its first hook, and prompts wake it without a
 /// keystroke.

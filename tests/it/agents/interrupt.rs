@@ -1,12 +1,13 @@
 //! `session interrupt` in the agents' own programs: it ends a turn, and it does not end an idle program.
 
-use std::{fs, process::Command, thread::sleep, time::Duration};
+use std::fs;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
 
 use super::Scene;
-use crate::{
-    common::agent_programs::Agent,
-    sessions::{eventually, marked, text},
-};
+use crate::common::agent_programs::Agent;
+use crate::sessions::{eventually, marked, text};
 
 fn turn_is_interrupted_and_the_program_stays(agent: Agent) {
     let Some(scene) = Scene::of(agent) else { return };

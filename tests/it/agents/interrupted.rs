@@ -1,14 +1,14 @@
 //! Turns that a person ends in the agent's own window, and the questions that an agent asks before its first turn.
 
-use std::{fs, process::Command};
+use std::fs;
+use std::process::Command;
 
 use serde_json::Value;
 
 use super::Scene;
-use crate::{
-    common::{agent_programs::Agent, mock_models::SLOW},
-    sessions::{eventually, text},
-};
+use crate::common::agent_programs::Agent;
+use crate::common::mock_models::SLOW;
+use crate::sessions::{eventually, text};
 
 /// Presses a key in the window of a session.
 fn press(session: &Value, key: &str) {

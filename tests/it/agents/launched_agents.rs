@@ -1,25 +1,21 @@
 //! The real command lines as a launch starts them: hooks, first prompt and directories come from the built-in profiles. Nothing
 //! is installed, and the projects' settings name no provider.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-    time::Duration,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
-use fairway::{config, domain::rules::screen_state, os::poll_until::poll_until};
+use fairway::config;
+use fairway::domain::rules::screen_state;
+use fairway::os::poll_until::poll_until;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::RULES;
-use crate::{
-    common::{
-        agent_programs::Agent,
-        mock_models::{ESCALATED, MockModels, ModelRequest},
-    },
-    sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually, marked, text},
-};
+use crate::common::agent_programs::Agent;
+use crate::common::mock_models::{ESCALATED, MockModels, ModelRequest};
+use crate::sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually, marked, text};
 
 /// A repository with a lane, in which an agent is launched.
 struct Lane {

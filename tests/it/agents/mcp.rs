@@ -1,14 +1,14 @@
 //! The real command lines list the tools of `fairway mcp` and call each of them.
 
-use std::{
-    fs::File,
-    process::{Command, Stdio},
-};
+use std::fs::File;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
 use super::Scene;
-use crate::common::{agent_programs::Agent, mock_models::ModelRequest, test_project::FAIRWAY};
+use crate::common::agent_programs::Agent;
+use crate::common::mock_models::ModelRequest;
+use crate::common::test_project::FAIRWAY;
 
 /// Every tool once, in an order in which each call works.
 pub const CALLS: &str = "please TOOL[[next {}]] TOOL[[task {}]] TOOL[[note {\"text\": \"half done\"}]] \

@@ -16,20 +16,17 @@ mod start_and_relaunch;
 mod thousand_prompts;
 mod transcripts;
 
-use std::{
-    fs::{self, File},
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use fairway::os::poll_until::poll_until;
 use serde_json::Value;
 
-use crate::{
-    common::{agent_programs::Agent, mock_models::MockModels},
-    sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually},
-};
+use crate::common::agent_programs::Agent;
+use crate::common::mock_models::MockModels;
+use crate::sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually};
 
 /// A project in which an agent works, with hooks and rules.
 struct Scene {

@@ -1,17 +1,17 @@
 //! The real command lines install the plugins from the directory of this repository, offline, and use what they bring.
 
-use std::{
-    fs,
-    io::Write as _,
-    os::unix::fs::symlink,
-    path::Path,
-    process::{Command, Output, Stdio},
-};
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use super::{Scene, mcp::CALLS};
-use crate::common::{agent_programs::Agent, test_project::FAIRWAY};
+use super::Scene;
+use super::mcp::CALLS;
+use crate::common::agent_programs::Agent;
+use crate::common::test_project::FAIRWAY;
 
 fn plugins() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/plugins").display().to_string()

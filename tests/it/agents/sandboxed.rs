@@ -1,20 +1,18 @@
 //! The real command lines in sandboxes, with their default settings, in terminals and without one, in a project that `setup` made:
 //! each claims a task in its lane, builds, commits, adds evidence and submits, and its work is landed.
 
-use std::{env, fs, process::Command, time::Duration};
+use std::process::Command;
+use std::time::Duration;
+use std::{env, fs};
 
 use fairway::os::poll_until::poll_until;
 use serde_json::json;
 
-use crate::{
-    common::{
-        agent_programs::Agent,
-        mock_models::{ESCALATED, MockModels},
-        require,
-        test_project::FAIRWAY,
-    },
-    sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually, text},
-};
+use crate::common::agent_programs::Agent;
+use crate::common::mock_models::{ESCALATED, MockModels};
+use crate::common::require;
+use crate::common::test_project::FAIRWAY;
+use crate::sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually, text};
 
 /// An agent in the lane of its name.
 struct Inmate {

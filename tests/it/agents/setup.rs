@@ -2,10 +2,9 @@
 
 use std::process::Stdio;
 
-use crate::{
-    common::{agent_programs::Agent, mock_models::MockModels},
-    sessions::Sessions,
-};
+use crate::common::agent_programs::Agent;
+use crate::common::mock_models::MockModels;
+use crate::sessions::Sessions;
 
 fn setup_guards(agent: Agent) {
     let Some(program) = agent.program() else { return };

@@ -1,14 +1,15 @@
 //! A real agent from `start` to its death and back with its conversation.
 
-use std::{fs, path::PathBuf, process::Command};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::json;
 
 use super::Scene;
-use crate::{
-    common::{agent_programs::Agent, test_project::FAIRWAY},
-    sessions::{eventually, text},
-};
+use crate::common::agent_programs::Agent;
+use crate::common::test_project::FAIRWAY;
+use crate::sessions::{eventually, text};
 
 fn it_comes_back_with_its_conversation(agent: Agent) {
     let Some(scene) = Scene::of(agent) else { return };

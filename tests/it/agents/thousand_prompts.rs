@@ -1,19 +1,16 @@
 //! A thousand prompts: none is lost, and none told twice.
 
-use std::{
-    process::{Child, Command, Stdio},
-    thread,
-    time::Duration,
-};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
-use fairway::{api_client::ApiClient, os::poll_until};
+use fairway::api_client::ApiClient;
+use fairway::os::poll_until;
 use serde_json::json;
 
 use super::Scene;
-use crate::{
-    common::agent_programs::Agent,
-    sessions::{eventually, text},
-};
+use crate::common::agent_programs::Agent;
+use crate::sessions::{eventually, text};
 
 const ALL: usize = 1_000;
 /// So many of them by the command line, the others through the socket.

@@ -1,14 +1,13 @@
 //! The real command lines' own records are read: their numbers are the model's.
 
-use std::{fs, process::Stdio};
+use std::fs;
+use std::process::Stdio;
 
 use fairway::hooks::transcripts;
 
-use crate::common::{
-    TestProject,
-    agent_programs::Agent,
-    mock_models::{MockModels, USED},
-};
+use crate::common::TestProject;
+use crate::common::agent_programs::Agent;
+use crate::common::mock_models::{MockModels, USED};
 
 fn the_record_adds_up(agent: Agent) {
     let Some(program) = agent.program() else { return };

@@ -1,9 +1,7 @@
 //! Answers by the tokens of notifications, as a phone, a program that looks at links, and an attacker send them.
 
-use super::{
-    page_client::{Client, Page, code_path},
-    *,
-};
+use super::page_client::{Client, Page, code_path};
+use super::*;
 use crate::common::fixtures::{add_approval, ask_by_checkpoint};
 
 /// The actions of the newest notification, once there are so many.

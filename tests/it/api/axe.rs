@@ -1,9 +1,11 @@
 //! The accessibility of the pages, as axe-core judges it, with the contrast of what axe does not measure: the borders of fields.
 
-use std::{env, fs, path::Path};
+use std::path::Path;
+use std::{env, fs};
 
 use super::*;
-use crate::common::{require, webdriver::Chromium};
+use crate::common::require;
+use crate::common::webdriver::Chromium;
 
 /// The pages of the board.
 const PAGES: [&str; 4] = ["/", "/tasks", "/review", "/usage"];

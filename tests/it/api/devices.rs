@@ -1,10 +1,9 @@
 //! Paired devices, as attackers meet them: by raw HTTP, over restarts of the server.
 
-use super::{
-    page_client::{Client, Events, Page, code_path, open, request},
-    *,
-};
-use crate::common::{fixtures::add_approval, require};
+use super::page_client::{Client, Events, Page, code_path, open, request};
+use super::*;
+use crate::common::fixtures::add_approval;
+use crate::common::require;
 
 /// A server at a port of 127.0.0.1, and a browser that knows nothing.
 fn serve(world: &TestProject, args: &[&str]) -> (Server, Client) {

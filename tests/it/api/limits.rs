@@ -1,6 +1,7 @@
 //! Slow, huge and many: refused, and a healthy client is unharmed.
 
-use std::{net::Shutdown, time::Instant};
+use std::net::Shutdown;
+use std::time::Instant;
 
 use super::*;
 

@@ -26,25 +26,22 @@ mod server_lifecycle;
 mod socket_path;
 mod stream;
 
-use std::{
-    fs,
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
-    os::unix::net::UnixStream,
-    path::PathBuf,
-    process::{Child, ChildStdout, Command, Stdio},
-    thread,
-    time::Duration,
-};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+use std::{fs, thread};
 
-use fairway::{api_client::ApiClient, os::poll_until};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use fairway::api_client::ApiClient;
+use fairway::os::poll_until;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 

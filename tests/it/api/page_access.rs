@@ -1,10 +1,9 @@
 //! Access to the page: who gets in, and what an answer allows the browser.
 
-use super::{
-    page_client::{Client, code_path, open, request},
-    *,
-};
-use crate::common::{fixtures::add_approval, require};
+use super::page_client::{Client, code_path, open, request};
+use super::*;
+use crate::common::fixtures::add_approval;
+use crate::common::require;
 
 #[test]
 fn code_is_exchanged_once_for_a_cookie_and_no_address_has_a_secret() {

@@ -1,9 +1,7 @@
 //! Changes that the page makes, and the texts that it shows.
 
-use super::{
-    page_client::{open, request},
-    *,
-};
+use super::page_client::{open, request};
+use super::*;
 use crate::common::fixtures::{add_approval, add_lane, add_session};
 
 #[test]

@@ -1,14 +1,10 @@
 //! The board in a real browser, in one start of it: by keyboard alone, as wide as a phone, with hostile texts.
 
 use super::*;
-use crate::{
-    common::{
-        fixtures::{add_lane, discard_store},
-        require,
-        webdriver::{Chromium, ENTER, TAB},
-    },
-    hooks::{command, started},
-};
+use crate::common::fixtures::{add_lane, discard_store};
+use crate::common::require;
+use crate::common::webdriver::{Chromium, ENTER, TAB};
+use crate::hooks::{command, started};
 
 const HOSTILE: &str = "<img src=x onerror='window.canary=1'><script>window.canary=1</script>";
 

@@ -4,7 +4,9 @@
 use std::time::Instant;
 
 use super::*;
-use crate::common::{require, unsteady_network::UnsteadyNetwork, webdriver::Chromium};
+use crate::common::require;
+use crate::common::unsteady_network::UnsteadyNetwork;
+use crate::common::webdriver::Chromium;
 
 /// A page that is not live says so after this time at the latest, and a busy machine may take more besides.
 const TOLD_WITHIN: Duration = Duration::from_secs(20);

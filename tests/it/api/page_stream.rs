@@ -5,11 +5,10 @@ use std::time::Instant;
 use fairway::os::lock::SharedLock;
 use nix::sys::socket::{setsockopt, sockopt};
 
-use super::{page_client::open, *};
-use crate::{
-    common::fixtures::{add_lane, discard_store},
-    sessions::marked,
-};
+use super::page_client::open;
+use super::*;
+use crate::common::fixtures::{add_lane, discard_store};
+use crate::sessions::marked;
 
 #[test]
 fn stream_has_what_changed_and_goes_on_where_the_client_was() {

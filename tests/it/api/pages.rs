@@ -1,13 +1,9 @@
 //! The pages beside the board: tasks, reviews, a lane, usage and the search. What they show, and what their forms do.
 
-use super::{
-    page_client::{Client, Page, encoded, open},
-    *,
-};
-use crate::{
-    cli::land::{NO_GATES, commit, project, status},
-    common::fixtures::discard_store,
-};
+use super::page_client::{Client, Page, encoded, open};
+use super::*;
+use crate::cli::land::{NO_GATES, commit, project, status};
+use crate::common::fixtures::discard_store;
 
 /// The paths of all pages beside the board.
 const PAGES: &[&str] = &["/tasks", "/tasks?task=T-1", "/review", "/lane?name=ui", "/usage", "/search?q=x"];

@@ -1,13 +1,10 @@
 //! The pages of tasks and reviews in a real browser: on a phone by what is written there, by keyboard, and with a mouse.
 
-use super::{axe, pages::submitted_work, *};
-use crate::{
-    cli::land::{NO_GATES, project, status},
-    common::{
-        require,
-        webdriver::{Chromium, ENTER, TAB},
-    },
-};
+use super::pages::submitted_work;
+use super::{axe, *};
+use crate::cli::land::{NO_GATES, project, status};
+use crate::common::require;
+use crate::common::webdriver::{Chromium, ENTER, TAB};
 
 fn shows(browser: &Chromium, condition: &str) {
     eventually(condition, || (browser.run(&format!("return {condition}")) == json!(true)).then_some(()));

@@ -1,7 +1,8 @@
 //! Pairing in a real browser, as wide as a phone, by what the page says.
 
 use super::*;
-use crate::common::{require, webdriver::Chromium};
+use crate::common::require;
+use crate::common::webdriver::Chromium;
 
 #[test]
 fn phone_is_paired_by_a_typed_code_and_sees_the_board_until_it_is_revoked() {

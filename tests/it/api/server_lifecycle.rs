@@ -1,6 +1,7 @@
 //! A server's life: one at a time, an end that finishes what was begun, and nothing to do while nobody asks.
 
-use std::{os::unix::fs::FileTypeExt, time::Instant};
+use std::os::unix::fs::FileTypeExt;
+use std::time::Instant;
 
 use super::*;
 

@@ -2,26 +2,19 @@
 
 mod watch;
 
-use std::{
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
-use fairway::{
-    actions::{App, agents::approval},
-    domain::{Actor, RunId, SessionId},
-    env::Env,
-};
+use fairway::actions::App;
+use fairway::actions::agents::approval;
+use fairway::domain::{Actor, RunId, SessionId};
+use fairway::env::Env;
 use serde_json::{Value, json};
 
-use crate::{
-    common::{
-        self, TestProject, invariants,
-        reexec::{part, part_dir, reexec},
-    },
-    sessions::eventually,
-};
+use crate::common::reexec::{part, part_dir, reexec};
+use crate::common::{self, TestProject, invariants};
+use crate::sessions::eventually;
 
 const CANARY: &str = "sk-canary0123456789abcdef";
 

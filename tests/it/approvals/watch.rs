@@ -1,24 +1,20 @@
 //! A person who watches: requests come at once, wait longer, and are closed everywhere by one answer.
 
-use std::{
-    fs,
-    io::{BufRead, BufReader, Lines},
-    process::{Child, ChildStdout, Stdio},
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
 
-use fairway::os::{pty, terminal::Size};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use fairway::os::pty;
+use fairway::os::terminal::Size;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::{
-    common::{TestProject, require, test_project::CommandOutput},
-    hooks::{command, started},
-    sessions::{Sessions, eventually},
-};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, require};
+use crate::hooks::{command, started};
+use crate::sessions::{Sessions, eventually};
 
 /// Longer than the usual wait in these tests, and much shorter than the long one.
 const BEYOND_USUAL: Duration = Duration::from_millis(1_500);

@@ -1,11 +1,11 @@
 //! `fairway adapter list`, `install` and `check`.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
-use crate::common::{
-    TestProject,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::TestProject;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 #[test]
 fn list_shows_backends_with_their_source() {

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use crate::common::{TestProject, fixtures, test_project::CommandOutput};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, fixtures};
 
 #[test]
 fn approvals_are_listed_and_answered() {

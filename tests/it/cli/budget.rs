@@ -1,14 +1,10 @@
 //! `fairway budget …`.
 
-use fairway::{
-    actions::sessions::report::telemetry::{Turn, Usage, report},
-    domain::RunId,
-};
+use fairway::actions::sessions::report::telemetry::{Turn, Usage, report};
+use fairway::domain::RunId;
 
-use crate::{
-    common::{TestProject, fixtures},
-    runtime::app,
-};
+use crate::common::{TestProject, fixtures};
+use crate::runtime::app;
 
 #[test]
 fn budgets_are_listed_and_raised_and_a_spent_one_starts_nothing() {

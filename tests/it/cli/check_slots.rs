@@ -1,15 +1,14 @@
 //! Slots for checks: so many run at once on this host, and the others wait in turn.
 
-use std::{
-    fs::{self, File},
-    process::{Child, Stdio},
-    time::Duration,
-};
+use std::fs::{self, File};
+use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use fairway::os::poll_until;
 
 use super::land::{NO_GATES, project, status, submitted};
-use crate::common::{TestProject, test_project::FAIRWAY};
+use crate::common::TestProject;
+use crate::common::test_project::FAIRWAY;
 
 /// Runs until it may end.
 const CHECK: &str = "touch in.$$; until test -e go; do sleep 0.01; done; rm in.$$";

@@ -1,6 +1,7 @@
 //! `fairway claim`, `ready` and `release`.
 
-use crate::common::{TestProject, concurrent_start::race, fixtures};
+use crate::common::concurrent_start::race;
+use crate::common::{TestProject, fixtures};
 
 #[test]
 fn task_is_claimed_once_and_released() {

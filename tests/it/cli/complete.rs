@@ -1,14 +1,10 @@
 //! Completion in a shell: commands and flags from the script, ids and names from the store.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use crate::common::{
-    TestProject, require,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::{TestProject, require};
 
 /// A project with something of each kind.
 fn project() -> TestProject {

@@ -1,10 +1,13 @@
 //! `fairway config …`, `completions` and `man`.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::common::{TestProject, terminal::at_terminal, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::terminal::at_terminal;
+use crate::common::test_project::CommandOutput;
 
 #[test]
 fn every_value_names_its_source() {

@@ -1,10 +1,12 @@
 //! The debug log: `--debug`, `FAIRWAY_LOG` and `FAIRWAY_LOG_FILE`.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 const TITLE: &str = "the-text-of-a-person";
 

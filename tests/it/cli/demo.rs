@@ -1,13 +1,15 @@
 //! `fairway demo`
 
-use std::{fs, path::Path, process::Stdio, time::Instant};
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Instant;
 
 use fairway::os::process_tree;
 
-use crate::{
-    common::{TestProject, terminal::at_terminal, tree_snapshot},
-    sessions::eventually,
-};
+use crate::common::terminal::at_terminal;
+use crate::common::{TestProject, tree_snapshot};
+use crate::sessions::eventually;
 
 fn files(dir: &Path) -> Vec<std::path::PathBuf> {
     tree_snapshot::capture(dir).into_keys().collect()

@@ -1,10 +1,8 @@
 //! `fairway doctor`
 
-use std::{
-    fs::{self, Permissions},
-    os::unix::fs::PermissionsExt,
-    process::Command,
-};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use rusqlite::Connection;
 

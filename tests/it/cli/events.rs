@@ -1,12 +1,11 @@
 //! `fairway events`
 
-use std::{
-    io::{BufRead, BufReader},
-    process::Stdio,
-    sync::mpsc,
-};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::sync::mpsc;
 
-use crate::common::{TestProject, fixtures, test_project::FAIRWAY};
+use crate::common::test_project::FAIRWAY;
+use crate::common::{TestProject, fixtures};
 
 /// Three tasks, two sessions and a lane, with an event each half hour.
 fn history() -> TestProject {

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 /// One document in.
 fn call(world: &TestProject, document: &Value) -> CommandOutput {

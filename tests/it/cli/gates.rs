@@ -1,9 +1,7 @@
 //! `fairway done` and `fairway merge-ready`: one report.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::common::{TestProject, fixtures};
 

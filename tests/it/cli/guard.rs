@@ -1,6 +1,7 @@
 //! `fairway guard …`.
 
-use crate::{common::TestProject, guard::world_with};
+use crate::common::TestProject;
+use crate::guard::world_with;
 
 const GUARD: &str = r#"
 [guard.roles.witness]

@@ -1,6 +1,7 @@
 //! `fairway handoff …`
 
-use crate::common::{TestProject, concurrent_start::race, fixtures};
+use crate::common::concurrent_start::race;
+use crate::common::{TestProject, fixtures};
 
 #[test]
 fn handoff_is_declined_with_a_reason() {

@@ -1,12 +1,11 @@
 //! `fairway handoff accept --move`: the commits come into the lane of the one who accepts.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
-use crate::common::{TestProject, fixtures, test_project::CommandOutput};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, fixtures};
 
 /// Two lanes with a worktree and a session each. `sf` has claimed T-1, committed in the lane `from` and offers it to `qa`, the role
 /// of `st` in the lane `to`.

@@ -1,6 +1,7 @@
 //! `fairway init`
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use crate::common::TestProject;
 

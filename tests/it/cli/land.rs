@@ -1,11 +1,8 @@
 //! `fairway land`, with real git: what lands, what is refused, and what is left afterwards.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    thread,
-};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::{fs, thread};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};

@@ -2,12 +2,10 @@
 //! and the told way ends landed and green. `FAIRWAY_ACCIDENTS=all` tries each one in every style and setting, a number N one
 //! in N of them.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 

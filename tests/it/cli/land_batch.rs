@@ -1,17 +1,20 @@
 //! `fairway land` in batches: one check for a stack, and the one that breaks it is found without blame for the others.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, process::Stdio, time::Duration};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
 
 use fairway::os::{poll_until, process_tree};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::land::{NO_GATES, commit, lane_dir, main_commit, project, status, submitted};
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 /// A project whose check writes a line into `log`, then runs `check` in the merged tree. The check is not in the repository.
 fn checked(land: &str, check: &str) -> TestProject {

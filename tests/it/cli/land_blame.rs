@@ -1,11 +1,14 @@
 //! `fairway land` names the right cause: a filter, the base, a preparation or a flake is not the fault of a lane.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
 use super::land::{NO_GATES, commit, head, lane_dir, main_commit, project, status, submitted};
-use crate::common::{TestProject, fixtures, test_project::CommandOutput};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, fixtures};
 
 /// A project whose `[land]` has these lines, which a person trusts.
 fn trusted(land: &str) -> TestProject {

@@ -1,17 +1,17 @@
 //! `fairway land` where git could be misled or work be lost: odd content, held and locked bases, bare and shallow repositories,
 //! lanes that have lost something, and work that has landed before.
 
-use std::{
-    fs,
-    os::unix::fs::{PermissionsExt, symlink},
-    path::Path,
-};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::land::{NO_GATES, commit, head, lane_dir, main_commit, project, status, submitted};
-use crate::common::{TestProject, terminal::at_terminal, test_project::FAIRWAY};
+use crate::common::TestProject;
+use crate::common::terminal::at_terminal;
+use crate::common::test_project::FAIRWAY;
 
 /// A change of a lane's worktree.
 type Edit<'a> = Box<dyn Fn(&Path) + 'a>;

@@ -1,6 +1,7 @@
 //! Generated files are written anew in the candidate, and scripts of the checks are those of the base.
 
-use std::{fs, os::unix::fs::symlink};
+use std::fs;
+use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 

@@ -1,20 +1,18 @@
 //! `fairway land --fetch` and `--push`, with real remotes: what is pushed was checked, a lost race begins anew, and what a remote
 //! refuses or does not answer is no fault of the work.
 
-use std::{
-    fs,
-    net::{TcpListener, TcpStream},
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    process::{Child, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use serde_json::{Value, json};
 
 use super::land::{NO_GATES, commit, head, lane_dir, main_commit, project, status, submitted};
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 /// A project whose `main` follows that of a bare repository beside it.
 fn world(land: &str) -> TestProject {

@@ -1,15 +1,16 @@
 //! After a landing: the lane of a start goes with its idle agent, and what works or could be lost stays.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
 use fairway::os::lock::SharedLock;
 use serde_json::{Value, json};
 
 use super::land::{NO_GATES, commit, lane_dir, project, submitted};
-use crate::{
-    common::{TestProject, test_project::CommandOutput},
-    sessions::eventually,
-};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
+use crate::sessions::eventually;
 
 /// Starts an agent on a task, in the lane that the start makes. Returns its id.
 fn start(world: &TestProject, task: &str, lane: &[&str]) -> String {

@@ -4,7 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::common::{TestProject, concurrent_start::race};
+use crate::common::TestProject;
+use crate::common::concurrent_start::race;
 
 #[test]
 fn lane_is_added_edited_and_removed() {

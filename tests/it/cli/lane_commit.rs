@@ -1,7 +1,8 @@
 //! The commit of a task: what is reviewed, judged and landed is what was checked out when the task was submitted, whatever its
 //! branch is called.
 
-use std::{fs, path::PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 

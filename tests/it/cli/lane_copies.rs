@@ -1,17 +1,14 @@
 //! Ignored files of the main checkout in a lane's worktree: which are copied, and that a changed one is not lost.
 
-use std::{
-    collections::BTreeSet,
-    ffi::OsStr,
-    fs,
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{PermissionsExt, symlink},
-    },
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 
-use crate::common::{TestProject, mount::Mount};
+use crate::common::TestProject;
+use crate::common::mount::Mount;
 
 /// A repository whose `.gitignore` and `.worktreeinclude` have these lines.
 fn world(ignored: &str, include: &str) -> TestProject {

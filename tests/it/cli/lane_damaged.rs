@@ -1,9 +1,7 @@
 //! Lanes whose worktree is not one of the project's repository any more: an agent ran `git init` there, or rewrote git's files.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::common::TestProject;
 

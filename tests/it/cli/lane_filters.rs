@@ -1,9 +1,11 @@
 //! Lanes and landings of repositories with Git LFS and git-crypt: content goes through the person's own filters, and a push brings it.
 
-use std::{fs, path::PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use super::land::{NO_GATES, commit, lane_dir, main_commit, project};
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 /// A project with the person's own git-lfs, a large file in its base, and an upstream that has both.
 fn with_large_files() -> (TestProject, PathBuf) {

@@ -1,10 +1,8 @@
 //! Lanes in repositories of every shape: git is asked, and its whole reason is told.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use super::land::{NO_GATES, commit, lane_dir, project};
 use crate::common::TestProject;

@@ -1,20 +1,17 @@
 //! Random histories of lanes against a model: branches come, go and are renamed, commits are amended and dropped, work changes
 //! hands. Every command must speak of the same commit, and only that one lands.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use proptest::{
-    sample::select,
-    strategy::{Strategy, ValueTree},
-    test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
-};
+use proptest::sample::select;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value;
 
 use super::land::{NO_GATES, lane_dir, project, status};
-use crate::common::{TestProject, soak, test_project::CommandOutput};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, soak};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {

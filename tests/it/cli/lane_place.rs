@@ -1,9 +1,7 @@
 //! Where the worktrees of lanes lie, as `[lanes] dir` says, and what walks into them.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use super::land::{NO_GATES, project, status};
 use crate::common::TestProject;

@@ -1,9 +1,7 @@
 //! Worktrees that go, with `lane close --rm-worktree`, `lane prune` and `lane rm`, and worktrees that are gone.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 

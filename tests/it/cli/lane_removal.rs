@@ -1,10 +1,8 @@
 //! Worktrees with work that exists nowhere else: no command that removes a worktree removes it.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::TestProject;
 

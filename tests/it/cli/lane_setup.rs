@@ -1,15 +1,18 @@
 //! `fairway lane setup`: a lane's worktree is made ready once, and a failure says how.
 
-use std::{fs, os::unix::process::CommandExt, path::PathBuf, process::Stdio, time::Duration};
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
 
 use fairway::os::poll_until;
-use nix::{
-    sys::signal::{Signal, killpg},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::common::{TestProject, concurrent_start::race};
+use crate::common::TestProject;
+use crate::common::concurrent_start::race;
 
 /// A repository with a lane `api` and these settings, which are trusted.
 fn world(lanes: &str) -> TestProject {

@@ -1,14 +1,13 @@
 //! `fairway lane trim` and `lane list --size`: what lanes take of the disk, and what of it can be made again.
 
-use std::{
-    fs,
-    os::unix::fs::symlink,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::common::{TestProject, mount::Mount};
+use crate::common::TestProject;
+use crate::common::mount::Mount;
 
 fn write(path: PathBuf, bytes: usize) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();

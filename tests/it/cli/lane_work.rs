@@ -1,10 +1,8 @@
 //! `fairway lane diff`, `lane sync` and the state of worktrees, with real git.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 

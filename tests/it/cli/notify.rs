@@ -1,23 +1,19 @@
 //! `fairway notify`: items that need a person, at real programs and terminals. `notify-send` is a script: there is no desktop.
 
-use std::{
-    fs,
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpListener,
-    os::unix::fs::PermissionsExt,
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use fairway::os::poll_until;
 use serde_json::{Value, json};
 
-use crate::common::{
-    TestProject, fixtures, require,
-    terminal::at_terminal,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::terminal::at_terminal;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::{TestProject, fixtures, require};
 
 /// A project with a running session, a `notify-send` that logs its arguments, and a program that logs its stdin.
 fn world(notify: &str) -> TestProject {

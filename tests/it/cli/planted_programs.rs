@@ -1,15 +1,15 @@
 //! What in a lane can make git run a program: each is planted, and every command that looks at a lane, as a person and from cron,
 //! runs none of them. Git by itself runs each.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use crate::common::{TestProject, terminal::at_terminal, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::terminal::at_terminal;
+use crate::common::test_project::CommandOutput;
 
 /// A lane in which programs are planted.
 struct Lane {

@@ -1,10 +1,8 @@
 //! `fairway land --pr` and `fairway pr sync`, with a forge script and a bare repository as the remote.
 
-use std::{
-    fs,
-    path::PathBuf,
-    process::{Command, Stdio},
-};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use crate::common::{TestProject, fixtures, test_project::CommandOutput};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, fixtures};
 
 #[test]
 fn review_is_asked_for_and_given_in_a_domain() {

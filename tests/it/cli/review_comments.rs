@@ -5,10 +5,8 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::land::{commit, head, lane_dir, project};
-use crate::{
-    common::{TestProject, fixtures},
-    mcp::Client,
-};
+use crate::common::{TestProject, fixtures};
+use crate::mcp::Client;
 
 const GATES: &str = "\n[gates.done]\nrequire = []\n[gates.merge]\nrequire = [\"comments\"]\n";
 

@@ -1,13 +1,11 @@
 //! `fairway sandbox` and sessions in a sandbox, with real bubblewrap.
 
-use std::{
-    fs,
-    io::{BufRead, BufReader, Write},
-    net::TcpListener,
-    os::unix::fs::PermissionsExt,
-    path::Path,
-    process::Stdio,
-};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
 
 use crate::common::{TestProject, fixtures, require};
 

@@ -4,7 +4,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::common::{TestProject, fixtures, terminal::at_terminal, test_project::FAIRWAY};
+use crate::common::terminal::at_terminal;
+use crate::common::test_project::FAIRWAY;
+use crate::common::{TestProject, fixtures};
 
 /// A task with a record of each kind, two messages and a transcript; each names the tax.
 fn world() -> TestProject {

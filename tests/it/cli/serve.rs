@@ -1,10 +1,12 @@
 //! `fairway serve`; what it serves is told in `tests/it/api`.
 
-use std::{fs, path::PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::common::{TestProject, require, test_project::CommandOutput};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, require};
 
 #[test]
 fn serve_prints_its_address_and_cleans_up() {

@@ -1,19 +1,16 @@
 //! `fairway setup`
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::{
-    common::{TestProject, fixtures, require, test_project::CommandOutput},
-    storm::strace::{self, Point, Reach},
-};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, fixtures, require};
+use crate::storm::strace::{self, Point, Reach};
 
 /// A repository, a bare home and two vendors' command lines that do nothing. Returns the world.
 fn world() -> TestProject {

@@ -4,10 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::common::{
-    TestProject,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::TestProject;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 fn needs(world: &TestProject) -> Vec<Value> {
     world.json(["status"])["needs_you"].as_array().unwrap().clone()

@@ -1,13 +1,12 @@
 //! `fairway task import` and `fairway task export`.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{
-    TestProject, soak,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::{TestProject, soak};
 
 const BACKLOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/backlog-677.jsonl");
 

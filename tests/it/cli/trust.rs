@@ -4,7 +4,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::common::{TestProject, terminal::at_terminal, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::terminal::at_terminal;
+use crate::common::test_project::CommandOutput;
 
 const NAMES_A_PROGRAM: &str = "[providers.p]\ncommand = \"p\"\n";
 

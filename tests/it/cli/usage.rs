@@ -1,15 +1,11 @@
 //! `fairway usage`.
 
-use fairway::{
-    actions::sessions::report::telemetry::{ToolUse, Turn, Usage, report},
-    domain::RunId,
-    env::Timestamp,
-};
+use fairway::actions::sessions::report::telemetry::{ToolUse, Turn, Usage, report};
+use fairway::domain::RunId;
+use fairway::env::Timestamp;
 
-use crate::{
-    common::{TestProject, fixtures},
-    runtime::app,
-};
+use crate::common::{TestProject, fixtures};
+use crate::runtime::app;
 
 #[test]
 fn usage_is_summed_over_turns() {

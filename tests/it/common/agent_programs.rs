@@ -1,13 +1,12 @@
 //! The agents' own command lines, which `tests/agents.sh` installs.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use serde_json::json;
 
-use super::{TestProject, mock_models::MockModels, require};
+use super::mock_models::MockModels;
+use super::{TestProject, require};
 
 /// The key that a model in the test is asked with.
 const KEY: &str = "mock-key-000000000000000000000000";

@@ -1,13 +1,12 @@
 //! The use cases through the library, without a process.
 
-use std::{path::Path, rc::Rc};
+use std::path::Path;
+use std::rc::Rc;
 
-use fairway::{
-    actions::App,
-    config::{Layers, Project, Settings},
-    domain::{Actor, SessionId},
-    env::Env,
-};
+use fairway::actions::App;
+use fairway::config::{Layers, Project, Settings};
+use fairway::domain::{Actor, SessionId};
+use fairway::env::Env;
 
 /// The context of a use case in the project at this root, with its own configuration.
 pub fn app(root: &Path, env: Env, actor: Actor) -> App {

@@ -1,10 +1,8 @@
 //! N processes behind a barrier: they start together, not one after the other.
 
-use std::{
-    process::{Command, Output},
-    sync::Barrier,
-    thread,
-};
+use std::process::{Command, Output};
+use std::sync::Barrier;
+use std::thread;
 
 /// Starts `count` commands at the same moment, from as many threads; answers with their outputs in order.
 pub fn race(count: usize, command: impl Fn(usize) -> Command + Sync) -> Vec<Output> {

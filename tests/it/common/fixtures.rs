@@ -1,6 +1,7 @@
 //! The actors of a test: sessions, lanes and a repository, put in place without the verbs that make them.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use super::TestProject;
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{TestProject, test_project::CommandOutput};
+use super::TestProject;
+use super::test_project::CommandOutput;
 
 impl TestProject {
     /// Runs git in a folder, and demands success.

@@ -1,12 +1,10 @@
 //! A remote over HTTP: git's own program behind a small server.
 
-use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::{TcpListener, TcpStream},
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    thread,
-};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
 
 /// Serves the repositories in a directory to everybody who connects, for fetches and pushes, as long as the test runs.
 pub fn serve(listener: TcpListener, dir: &Path) {

@@ -3,14 +3,13 @@
 //! A path is followed through `use` declarations and re-exports to the file that defines the item, so a `mod.rs` that only
 //! lists its children closes no cycle among them. Code under `#[cfg(test)]` does not count.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use proc_macro2::{TokenStream, TokenTree};
-use syn::{UseTree, visit::Visit};
+use syn::UseTree;
+use syn::visit::Visit;
 
 use super::rust_files::rust_files;
 

@@ -1,9 +1,7 @@
 //! The invariants after every test, read straight from the file.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 

@@ -1,9 +1,7 @@
 //! Small file systems and read-only ones, for root.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::require;
 

@@ -1,8 +1,11 @@
 //! A project in which every verb has something to work on.
 
-use std::{fs, os::unix::fs::PermissionsExt, sync::atomic::Ordering::Relaxed};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::Ordering::Relaxed;
 
-use super::{TestProject, command_table::CommandRow, fixtures};
+use super::command_table::CommandRow;
+use super::{TestProject, fixtures};
 
 impl TestProject {
     /// A world in which every verb has something to work on: T-1 and T-4 are todo, T-2 is held, T-3 blocked, T-5 cancelled,

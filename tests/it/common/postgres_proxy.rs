@@ -1,15 +1,12 @@
 //! A proxy in front of a PostgreSQL server that knows where a message ends, and so can cut, hold or swallow at any of them.
 
-use std::{
-    io::{self, Read, Write},
-    net::{Shutdown, TcpListener, TcpStream},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
-        mpsc::{Receiver, Sender, channel},
-    },
-    thread,
-};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 /// The end of a write, which a read does not have.
 const COMMIT: &[u8] = b"SELECT end_write(); COMMIT";

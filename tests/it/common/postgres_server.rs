@@ -2,18 +2,14 @@
 //! port of this machine. All tests of a run share one; it ends when the process that runs the tests has ended. A test that stops
 //! its server has one of its own.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    net::TcpListener,
-    os::unix::{
-        fs::{PermissionsExt, chown},
-        process::parent_id,
-    },
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::parent_id;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use fairway::os::poll_until::poll_until;
 use rusqlite::Connection;

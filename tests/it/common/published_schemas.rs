@@ -1,11 +1,9 @@
 //! The schemas of `docs/reference/schemas` against what the program prints and records.
 
-use std::{
-    collections::HashMap,
-    fs,
-    path::Path,
-    sync::{LazyLock, Mutex},
-};
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::sync::{LazyLock, Mutex};
 
 use serde_json::Value;
 

@@ -1,14 +1,12 @@
 //! A test that starts its own binary again, to play a part in another process: workers of a storm, and the controls,
 //! which do on purpose what Fairway must not do.
 
-use std::{
-    env,
-    fs::{self, File},
-    io::Read,
-    path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
-    time::{Duration, Instant},
-};
+use std::env;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use fairway::os::poll_until;
 

@@ -3,7 +3,10 @@
 //! Where one is missing, the test prints `skipped: REASON` and passes. With `FAIRWAY_REQUIRE_ALL=1`, which `tests/run.sh`
 //! sets after it has installed everything, the test fails with the reason instead.
 
-use std::{env, fmt::Display, os::unix::fs::PermissionsExt, path::PathBuf};
+use std::env;
+use std::fmt::Display;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 /// The variable that turns a skipped test into a failure.
 pub const REQUIRE_ALL: &str = "FAIRWAY_REQUIRE_ALL";

@@ -1,9 +1,7 @@
 //! The Rust sources of a directory.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Every Rust file below a directory.
 pub fn rust_files(directory: &Path) -> Vec<PathBuf> {

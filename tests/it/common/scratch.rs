@@ -1,10 +1,8 @@
 //! Where test projects are made. A `.git` or a `.fairway.toml` in a directory above a project changes what git and Fairway
 //! find there, so the root of all test projects has neither above it, whatever else lies in the temporary directory.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::env;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 

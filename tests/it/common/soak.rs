@@ -1,7 +1,9 @@
 //! The soak profile: `just soak` runs tests longer, and alone asserts how long something takes. The other runs share their
 //! processors with whatever else the machine does, so they assert outcomes and orders only.
 
-use std::{env, ops::RangeBounds, time::Duration};
+use std::env;
+use std::ops::RangeBounds;
+use std::time::Duration;
 
 /// Whether this is a soak run.
 pub fn is_on() -> bool {

@@ -1,10 +1,8 @@
 //! Whether a command wrote to a store. Reading all rows after each command would take longer than the command.
 
-use std::{
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 

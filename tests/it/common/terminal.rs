@@ -1,13 +1,12 @@
 //! Commands at a terminal, as a person has them.
 
-use std::{
-    io::{ErrorKind, Read as _},
-    process::Command,
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{ErrorKind, Read as _};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use fairway::os::{pty, terminal::Size};
+use fairway::os::pty;
+use fairway::os::terminal::Size;
 
 /// How long a command may take to ask what a step waits for, or to end.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -1,18 +1,15 @@
 //! A world of its own for each test: home, temporary folder, project and store; a cleared environment; a clock that
 //! ticks once per command; ids that count. When it is dropped, the invariants are checked.
 
-use std::{
-    ffi::{OsStr, OsString},
-    fs,
-    hash::{DefaultHasher, Hash, Hasher},
-    io::Write,
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
-    sync::{
-        OnceLock,
-        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed},
-    },
-};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 
 use fairway::env::Timestamp;
 use rusqlite::OpenFlags;

@@ -1,10 +1,8 @@
 //! Every file below a folder with its bytes, to see whether a command touched anything.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Names and bytes of all files; folders and links by name. SQLite's `-shm` is left out: it is memory, not content.
 pub fn capture(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {

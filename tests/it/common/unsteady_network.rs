@@ -1,15 +1,12 @@
 //! The network between a host and its server, which a test makes slow, cuts off, or lets fall silent.
 
-use std::{
-    io::{Read, Write},
-    net::{Shutdown, TcpListener, TcpStream},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst},
-    },
-    thread,
-    time::Duration,
-};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 /// A running network. It passes everything on until a test disturbs it.
 pub struct UnsteadyNetwork {

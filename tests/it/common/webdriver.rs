@@ -1,11 +1,9 @@
 //! A headless Chromium, driven by chromedriver's HTTP protocol.
 
-use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
-    process::{Child, Stdio},
-    time::Duration,
-};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 

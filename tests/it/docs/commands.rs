@@ -11,19 +11,16 @@
 //! Times, ids, digests, process numbers, directories, user and host differ from run to run: both sides are normalised before
 //! the comparison. `UPDATE_DOCS=1` writes the real output into the page where it differs.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use regex::{Captures, Regex};
 
-use super::{
-    is_update,
-    markdown::{Block, Part, parts},
-    pages, root, text,
-};
-use crate::common::{
-    TestProject, require,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use super::markdown::{Block, Part, parts};
+use super::{is_update, pages, root, text};
+use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::{TestProject, require};
 
 /// Blocks that cannot run here, by page and first line. Each has its reason on the page.
 const NOT_RUN: &[(&str, &str)] = &[

@@ -1,13 +1,12 @@
 //! Links of the documentation lead to files and headings that exist.
 
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
+use std::path::Path;
 
 use regex::Regex;
 
-use super::{
-    markdown::{anchor, prose},
-    pages, root, text,
-};
+use super::markdown::{anchor, prose};
+use super::{pages, root, text};
 
 /// The anchors of a page: its headings, and `<a id="…">` elements.
 fn anchors(text: &str) -> BTreeSet<String> {

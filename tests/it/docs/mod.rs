@@ -11,10 +11,8 @@ mod schemas;
 mod sentences;
 mod style;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// The repository's root.
 fn root() -> PathBuf {

@@ -1,10 +1,12 @@
 //! Documents name files and tests of this repository that exist.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use regex::Regex;
 
-use super::{markdown::prose, pages, root, text};
+use super::markdown::prose;
+use super::{pages, root, text};
 
 /// The directories whose files documents name by their path from the root.
 const DIRS: &[&str] = &["src", "tests", "benches", "examples", "session-adapters"];

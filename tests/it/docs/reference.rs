@@ -1,6 +1,9 @@
 //! The reference pages match the sources. `UPDATE_DOCS=1` writes their generated parts anew.
 
-use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
 
 use regex::Regex;
 use serde_json::Value;

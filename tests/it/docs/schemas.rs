@@ -1,17 +1,16 @@
 //! The published schemas describe what the commands print. Every call of `TestProject::json` in other tests is compared too,
 //! every error document, and the events of every store that a test leaves behind.
 
-use std::{collections::BTreeSet, fs};
+use std::collections::BTreeSet;
+use std::fs;
 
 use serde_json::{Value, json};
 
 use super::{root, text};
-use crate::common::{
-    TestProject,
-    command_table::COMMANDS,
-    json_schema::violation,
-    published_schemas::{PRINTED, check_error, check_output, documents_of, event_violation, schema},
-};
+use crate::common::TestProject;
+use crate::common::command_table::COMMANDS;
+use crate::common::json_schema::violation;
+use crate::common::published_schemas::{PRINTED, check_error, check_output, documents_of, event_violation, schema};
 
 /// The verbs whose output with `--json` is no document, or none of ours.
 const WITHOUT_DOCUMENT: &[&str] =

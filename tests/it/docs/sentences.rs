@@ -2,7 +2,8 @@
 
 use regex::Regex;
 
-use super::{markdown::prose, pages, text};
+use super::markdown::prose;
+use super::{pages, text};
 
 /// The words that a sentence may have.
 const MAX_WORDS: usize = 20;

@@ -2,12 +2,9 @@
 
 use regex::Regex;
 
-use super::{
-    markdown::{Part, parts, prose},
-    pages,
-    reference::{BEGIN, END},
-    root, text,
-};
+use super::markdown::{Part, parts, prose};
+use super::reference::{BEGIN, END};
+use super::{pages, root, text};
 
 /// Words that the glossary replaces, for every page that people write.
 const FORBIDDEN: &[&str] = &[

@@ -1,10 +1,12 @@
 //! The examples of the documentation happen as shown.
 
-use std::{path::Path, process::Command};
+use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{TestProject, test_project::FAIRWAY};
+use crate::common::TestProject;
+use crate::common::test_project::FAIRWAY;
 
 const DOCUMENT: &str = include_str!("../../../docs/integration/jobs-json.md");
 

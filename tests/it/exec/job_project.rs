@@ -1,12 +1,17 @@
 //! A project whose runs are looked at from outside: the rows of its stores, its processes, and what its commands did.
 
-use std::{fs, path::PathBuf, process::Command, time::Duration};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
 
-use fairway::os::{poll_until, process::ProcessKey, process_tree};
+use fairway::os::process::ProcessKey;
+use fairway::os::{poll_until, process_tree};
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::common::{TestProject, invariants, test_project::CommandOutput};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, invariants};
 
 /// How long anything may take that must come.
 pub const WAIT_TIMEOUT: Duration = Duration::from_secs(30);

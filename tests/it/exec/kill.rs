@@ -1,11 +1,9 @@
 //! Ending runs: all of it, at once, and as often as one likes.
 
-use std::{
-    fs,
-    io::{Read, Write},
-    process::Stdio,
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::io::{Read, Write};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use fairway::os::{poll_until, socket};
 

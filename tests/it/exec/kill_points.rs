@@ -1,34 +1,26 @@
 //! `kill -9` at every call of a spawn and of a supervisor: there is no child that is on no record, what is shown is true,
 //! what must not run twice never does, and a repeat of the same request has one effect.
 
-use std::{
-    fs::{self, File},
-    path::Path,
-    process::{Command, Stdio},
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    thread,
-    time::{Duration, Instant, SystemTime},
-};
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
-use fairway::{
-    domain::job::JobId,
-    os::lock::InheritableLock,
-    supervisor::{JobDir, job_dir::StartSpec},
-};
+use fairway::domain::job::JobId;
+use fairway::os::lock::InheritableLock;
+use fairway::supervisor::JobDir;
+use fairway::supervisor::job_dir::StartSpec;
 use rusqlite::Connection;
 
 use super::job_project::{JobProject, job_dirs_without_row};
-use crate::{
-    common::{
-        TestProject,
-        reexec::{part, part_dir, reexec},
-        test_project::CommandOutput,
-    },
-    storm::strace::{self, Point, Reach},
-};
+use crate::common::TestProject;
+use crate::common::reexec::{part, part_dir, reexec};
+use crate::common::test_project::CommandOutput;
+use crate::storm::strace::{self, Point, Reach};
 
 /// The command: it says in a file that it ran, and prints something.
 const COMMAND: &str = "echo ran >>ran; echo out; sleep 0.02";

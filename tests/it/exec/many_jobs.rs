@@ -1,13 +1,13 @@
 //! Many runs at once, many that have finished, and what all of them cost while nothing happens.
 
-use std::{
-    fs::{self, OpenOptions},
-    os::unix::fs::OpenOptionsExt,
-    time::{Duration, Instant},
-};
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::time::{Duration, Instant};
 
-use fairway::os::{poll_until, process::ProcessKey};
-use nix::{sys::stat::Mode, unistd::mkfifo};
+use fairway::os::poll_until;
+use fairway::os::process::ProcessKey;
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 
 use super::job_project::{JobProject, Row, WAIT_TIMEOUT};
 use crate::common::TestProject;

@@ -1,12 +1,13 @@
 //! A project's directory that is moved, or removed, while its jobs run.
 
-use std::{fs, path::Path, time::Duration};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
 
-use fairway::{
-    actions::jobs::worker,
-    env::Env,
-    os::{poll_until, process::ProcessKey},
-};
+use fairway::actions::jobs::worker;
+use fairway::env::Env;
+use fairway::os::poll_until;
+use fairway::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 
 use super::job_project::{JobProject, Row, WAIT_TIMEOUT};

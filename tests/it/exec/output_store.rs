@@ -1,13 +1,17 @@
 //! The store of jobs' output, and its failures.
 
-use std::{fs, os::unix::fs::PermissionsExt, process::Command, time::Duration};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::time::Duration;
 
 use fairway::os::poll_until;
 use nix::sys::stat::Mode;
 use serde_json::json;
 
 use super::job_project::{JobProject, WAIT_TIMEOUT};
-use crate::common::{TestProject, mount::Mount, tree_snapshot};
+use crate::common::mount::Mount;
+use crate::common::{TestProject, tree_snapshot};
 
 #[test]
 fn output_is_private_and_never_created_by_reads() {

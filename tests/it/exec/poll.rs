@@ -1,17 +1,13 @@
 //! Reading what runs print, from outside: who waits is woken, and every item is read once.
 
-use std::{
-    fs,
-    path::PathBuf,
-    process::{Child, Command, Output, Stdio},
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use fairway::os::poll_until;
-use nix::sys::{
-    signal::{Signal, kill},
-    stat::Mode,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::Mode;
 use serde_json::{Value, json};
 
 use super::job_project::{JobProject, WAIT_TIMEOUT};

@@ -1,8 +1,10 @@
 //! In which order runs begin, how many go on at once, and who begins the next one.
 
-use std::{fs, time::Duration};
+use std::fs;
+use std::time::Duration;
 
-use fairway::os::{poll_until, process::ProcessKey};
+use fairway::os::poll_until;
+use fairway::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 
 use super::job_project::{JobProject, WAIT_TIMEOUT};

@@ -1,8 +1,12 @@
 //! Runs whose supervisor is gone: what is done about them follows from what they left, and is done once.
 
-use std::{fs, os::unix::process::CommandExt, time::Duration};
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::time::Duration;
 
-use fairway::os::{lock::InheritableLock, poll_until, process::ProcessKey};
+use fairway::os::lock::InheritableLock;
+use fairway::os::poll_until;
+use fairway::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 
 use super::job_project::{JobProject, Row, WAIT_TIMEOUT};

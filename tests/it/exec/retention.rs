@@ -1,9 +1,7 @@
 //! Finished jobs are removed when it is due, and doctor's findings about jobs.
 
-use std::{
-    fs::{self, File},
-    time::{Duration, SystemTime},
-};
+use std::fs::{self, File};
+use std::time::{Duration, SystemTime};
 
 use super::job_project::JobProject;
 use crate::common::TestProject;

@@ -1,6 +1,7 @@
 //! Typing into a run's terminal, which is one in every respect.
 
-use std::{fs, time::Duration};
+use std::fs;
+use std::time::Duration;
 
 use fairway::os::poll_until;
 use serde_json::Value;

@@ -1,11 +1,14 @@
 //! Asking for a run: what is refused, what is kept, and what a repeat does.
 
-use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use fairway::os::poll_until;
 
 use super::job_project::{JobProject, WAIT_TIMEOUT};
-use crate::common::{TestProject, test_project::FAIRWAY};
+use crate::common::TestProject;
+use crate::common::test_project::FAIRWAY;
 
 #[test]
 fn invalid_spawn_is_refused_and_leaves_nothing() {

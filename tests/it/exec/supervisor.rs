@@ -1,13 +1,16 @@
 //! One run and whoever looks after it: what it says of the end is what happened, and nothing of the run is left.
 
-use std::{fs, time::Duration};
+use std::fs;
+use std::time::Duration;
 
-use fairway::os::{poll_until, process::ProcessKey};
+use fairway::os::poll_until;
+use fairway::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::job_project::{JobProject, WAIT_TIMEOUT};
-use crate::common::{TestProject, test_project::FAIRWAY};
+use crate::common::TestProject;
+use crate::common::test_project::FAIRWAY;
 
 /// The run once it is final.
 #[track_caller]

@@ -1,7 +1,8 @@
 //! Supervisors, and whoever stands by, die at moments that nobody chose: twenty runs of both policies, in one queue and in
 //! none, and reconcile after. What is said in the end is what happened.
 
-use std::{fs, thread, time::Duration};
+use std::time::Duration;
+use std::{fs, thread};
 
 use nix::sys::signal::Signal;
 

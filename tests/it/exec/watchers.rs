@@ -1,6 +1,7 @@
 //! Watchers: what a program prints becomes an event of its run, and a message to the session that asked.
 
-use std::{fs, time::Duration};
+use std::fs;
+use std::time::Duration;
 
 use fairway::os::poll_until;
 use rusqlite::Connection;

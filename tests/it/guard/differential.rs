@@ -1,15 +1,12 @@
 //! Real shells are the judge: whatever makes them call git with a forced push must have been denied.
 
-use std::{
-    fs,
-    os::unix::fs::{PermissionsExt, symlink},
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::{cases, judged, no_force_push};
 use crate::common::scratch;

@@ -1,16 +1,15 @@
 //! Every fault is a no: none of them prints `"allowed":true` or exits 0.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    process::Stdio,
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::{GUARD, check_text, world_with};
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 #[track_caller]
 fn assert_denied(run: CommandOutput) -> CommandOutput {

@@ -1,7 +1,8 @@
 //! Texts that nobody would write: no panic, no way through.
 
 use fairway::guard::MAX_STEPS;
-use proptest::{prelude::*, sample::select};
+use proptest::prelude::*;
+use proptest::sample::select;
 
 use super::{cases, judged, no_force_push};
 

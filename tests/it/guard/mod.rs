@@ -19,7 +19,8 @@ use std::fs;
 use serde_json::{Value, json};
 
 pub use self::sample_rules::{judged, no_force_push};
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 /// The rules of the design.
 pub const GUARD: &str = r#"

@@ -1,20 +1,17 @@
 //! The real pushes of a session: git asks the guard with the refs, however the push was spelled, and every hook of the
 //! repository runs as before.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fs,
-    os::unix::{ffi::OsStringExt, fs::PermissionsExt},
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::check_text;
-use crate::{
-    common::test_project::CommandOutput,
-    sessions::{Sessions, eventually},
-};
+use crate::common::test_project::CommandOutput;
+use crate::sessions::{Sessions, eventually};
 
 const RULE: &str =
     "\n[[guard.rules]]\nname = \"no-rewrite\"\neffect = \"force-push\"\naction = \"deny\"\nreason = \"ask a person\"\n";

@@ -1,8 +1,8 @@
 //! Rules and calls that are built without a file. The benchmarks include this file.
 
-use fairway::{
-    domain::Role,
-    guard::{Action, DefaultAction, Evaluation, PathLocation, Paths, Rule, Rules, ShellInput, ToolCallFacts, evaluate},
+use fairway::domain::Role;
+use fairway::guard::{
+    Action, DefaultAction, Evaluation, PathLocation, Paths, Rule, Rules, ShellInput, ToolCallFacts, evaluate,
 };
 
 /// The rule of the guide against forced pushes, alone; another call is allowed.

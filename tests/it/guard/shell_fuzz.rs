@@ -2,19 +2,14 @@
 //! forced push must have been denied, and none takes more than a part of the steps of a judgement. In a soak run it takes five
 //! minutes.
 
-use std::{
-    collections::BTreeSet,
-    env,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeSet;
+use std::env;
+use std::time::{Duration, Instant};
 
 use fairway::guard::MAX_STEPS;
 
-use super::{
-    cases,
-    differential::{Cage, may_run, variants},
-    judged, no_force_push,
-};
+use super::differential::{Cage, may_run, variants};
+use super::{cases, judged, no_force_push};
 
 const BYPASSES: &str = include_str!("../../data/guard/bypasses.txt");
 const HARMLESS: &str = include_str!("../../data/guard/harmless.txt");

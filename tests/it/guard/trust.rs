@@ -1,18 +1,14 @@
 //! Rules that nobody trusted, and rules that are gone.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
 use super::{GUARD, check, check_text, world_with};
-use crate::common::{
-    TestProject,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::TestProject;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 /// The trust record of the world's project.
 fn record(world: &TestProject) -> PathBuf {

@@ -1,6 +1,7 @@
 //! Writes stay in the worktree.
 
-use std::{fs, os::unix::fs::symlink};
+use std::fs;
+use std::os::unix::fs::symlink;
 
 use serde_json::json;
 

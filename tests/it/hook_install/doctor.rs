@@ -1,13 +1,13 @@
 //! `doctor hooks`: what a hook does is judged as its vendor would judge it.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::common::{
-    TestProject,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::TestProject;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 const DENIES: &str = r#"echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"fairway-canary"}}'"#;
 

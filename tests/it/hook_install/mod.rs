@@ -3,15 +3,14 @@
 mod doctor;
 mod lanes;
 
-use std::{
-    fs,
-    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
-    path::Path,
-};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{TestProject, test_project::FAIRWAY};
+use crate::common::TestProject;
+use crate::common::test_project::FAIRWAY;
 
 const THEIRS: &str =
     "{\r\n\t\"model\": \"opus\", // the large one\r\n\t\"hooks\": {\"Stop\": [{\"hooks\": []}]},\r\n}\r\n";

@@ -4,10 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{
-    denied, event, silent,
-    turn_end::{needs, working},
-};
+use super::turn_end::{needs, working};
+use super::{denied, event, silent};
 use crate::common::TestProject;
 
 #[test]

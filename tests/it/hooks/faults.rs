@@ -1,23 +1,21 @@
 //! Whatever goes wrong while a tool waits for a decision is a no that says why; anywhere else it stops nobody.
 
-use std::{
-    fs::{self, OpenOptions},
-    io::Write,
-    os::unix::process::ExitStatusExt,
-    process::Stdio,
-    time::{Duration, Instant},
-};
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use fairway::os::poll_until;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::{VENDORS, command, denied, event, started};
-use crate::common::{TestProject, bulk_tasks, mount::Mount, test_project::CommandOutput};
+use crate::common::mount::Mount;
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, bulk_tasks};
 
 /// The end of a turn in the vendor's words, which a failure must not turn into its going on.
 fn turn_end(vendor: &str) -> &'static str {

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::event;
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 /// The variable that Claude Code gives the programs of its shell.
 const VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";

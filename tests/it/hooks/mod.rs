@@ -15,14 +15,13 @@ mod sessions;
 mod turn_end;
 mod via_server;
 
-use std::{
-    io::Write,
-    process::{Child, Command, Stdio},
-};
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 /// The vendors, with what they call the moment before a tool.
 pub const VENDORS: [(&str, &str); 3] = [("claude", "PreToolUse"), ("codex", "PreToolUse"), ("gemini", "BeforeTool")];

@@ -1,9 +1,12 @@
 //! A project inside of another one, and a project that is reached over a link.
 
-use std::{fs, os::unix::fs::symlink, path::Path};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use super::{command, denied, silent, started};
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 const RULES: &str =
     "[guard]\n[[guard.rules]]\nname = \"no-rm\"\ntools = [\"Bash\"]\ncommand = [\"rm\"]\naction = \"deny\"\n";

@@ -1,19 +1,17 @@
 //! An agent's own commands of Fairway need no person.
 
-use std::{
-    fs,
-    os::unix::fs::{PermissionsExt, symlink},
-    path::Path,
-};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 
-use fairway::{cli, guard::OWN_VERBS};
+use fairway::cli;
+use fairway::guard::OWN_VERBS;
 use serde_json::json;
 
-use super::{VENDORS, command, denied, event, silent, via_server::Server};
-use crate::common::{
-    TestProject,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use super::via_server::Server;
+use super::{VENDORS, command, denied, event, silent};
+use crate::common::TestProject;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 /// A world in whose `PATH` the name `fairway` leads to the binary.
 fn installed() -> TestProject {

@@ -1,13 +1,12 @@
 //! Sessions at the usage limit of their provider.
 
-use std::{fs, time::Duration};
+use std::fs;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{
-    event, silent,
-    turn_end::{configure, needs, working},
-};
+use super::turn_end::{configure, needs, working};
+use super::{event, silent};
 use crate::common::TestProject;
 
 #[test]

@@ -1,12 +1,14 @@
 //! The guard and the approvals, as the vendors' hooks carry them.
 
-use std::{fs, time::Duration};
+use std::fs;
+use std::time::Duration;
 
 use fairway::os::poll_until;
 use serde_json::{Value, json};
 
 use super::{VENDORS, command, denied, event, silent, started};
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 const RULES: &str = r#"
 [guard]

@@ -1,20 +1,17 @@
 //! Messages that come with a turn: each once, and noted when it was written out.
 
-use std::{
-    os::fd::AsRawFd,
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
+use std::os::fd::AsRawFd;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use fairway::os::poll_until;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::{event, silent, started};
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 /// A session of this vendor that is known; its id.
 fn begun(world: &TestProject, vendor: &str) -> String {

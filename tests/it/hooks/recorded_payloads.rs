@@ -1,10 +1,8 @@
 //! Payloads of the vendors' own command lines, byte by byte, and their effects.
 
-use std::{
-    fs::{self, OpenOptions},
-    path::Path,
-    process::Stdio,
-};
+use std::fs::{self, OpenOptions};
+use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 

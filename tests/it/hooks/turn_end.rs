@@ -5,7 +5,8 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::{event, silent};
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 const VENDORS: [(&str, &str, &str); 3] = [
     ("claude", "Stop", "last_assistant_message"),

@@ -1,26 +1,21 @@
 //! The quick way: a server decides where one answers, and the store where it does not.
 
-use std::{
-    fs,
-    io::{Read, Write},
-    os::unix::net::UnixListener,
-    process::{Child, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    thread,
-    time::Duration,
-};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use std::{fs, thread};
 
 use fairway::os::poll_until;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::{VENDORS, command, denied, event, silent, started};
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 const RULES: &str = "[guard]\ndefault = \"allow\"\n\n[[guard.rules]]\nname = \"no-rm\"\ntools = [\"Bash\"]\n\
      command = [\"rm\"]\naction = \"deny\"\nreason = \"nothing is removed here\"\n";

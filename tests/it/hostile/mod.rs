@@ -1,21 +1,17 @@
 //! Hostile input: one corpus, into every text of every verb. Each is refused in one sentence and writes nothing, or is stored
 //! as it is and printed safely. Nothing of it is ever run.
 
-use std::{
-    ffi::OsStr,
-    fs,
-    os::unix::ffi::OsStrExt,
-    panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
-    process::Command,
-};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::Command;
 
-use crate::common::{
-    TestProject,
-    command_table::{COMMANDS, PLUMBING, TEXT_PLACEHOLDER, parsed_commands},
-    store_watch::StoreWatch,
-    test_project::CommandOutput,
-};
+use crate::common::TestProject;
+use crate::common::command_table::{COMMANDS, PLUMBING, TEXT_PLACEHOLDER, parsed_commands};
+use crate::common::store_watch::StoreWatch;
+use crate::common::test_project::CommandOutput;
 
 /// Exits that are somebody's fault or a rule's no: everything documented but 1, 7, 8 and 9.
 const ORDERLY: &[i32] = &[0, 2, 3, 4, 5, 6];

@@ -1,11 +1,10 @@
 //! The server between calls and at its end.
 
-use std::{fs, time::Duration};
+use std::fs;
+use std::time::Duration;
 
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::json;
 
 use super::{Client, at_work};

@@ -1,6 +1,7 @@
 //! A store that cannot be written: each call is answered.
 
-use std::{collections::BTreeSet, process::Command};
+use std::collections::BTreeSet;
+use std::process::Command;
 
 use rusqlite::Connection;
 use serde_json::{Value, json};

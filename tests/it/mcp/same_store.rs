@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use regex::Regex;
-use rusqlite::{Connection, types::Value as Cell};
+use rusqlite::Connection;
+use rusqlite::types::Value as Cell;
 use serde_json::json;
 
 use super::{Client, at_work};

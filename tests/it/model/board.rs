@@ -3,20 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use fairway::{
-    actions::board::{self, BoardCache},
-    api::page_parts,
-    cli::frame_lines,
-    os::terminal::Size,
-    wire,
-};
+use fairway::actions::board::{self, BoardCache};
+use fairway::api::page_parts;
+use fairway::cli::frame_lines;
+use fairway::os::terminal::Size;
+use fairway::wire;
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use serde_json::Value;
 
-use super::{
-    driver::{Driver as _, InProcess},
-    operation, runner, seed,
-};
+use super::driver::{Driver as _, InProcess};
+use super::{operation, runner, seed};
 
 /// So many moments are compared.
 const MOMENTS: usize = 1_000;

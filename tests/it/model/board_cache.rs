@@ -1,51 +1,35 @@
 //! The board that is composed from what has changed: it equals the whole one after events of every kind, and an event costs as
 //! much in a store of ten thousand tasks as in one of a hundred.
 
-use std::{
-    cell::Cell,
-    ffi::{c_char, c_int, c_uint, c_void},
-    ptr,
-    time::Duration,
-};
+use std::cell::Cell;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ptr;
+use std::time::Duration;
 
-use fairway::{
-    actions::{
-        App,
-        board::{self, BoardCache},
-        core::errors,
-        mail::{outbox, send},
-        queue::{
-            checkpoint, lane,
-            task::{add, claim, edit, remove},
-        },
-        sessions::report::{
-            heartbeat::{self, Heartbeat},
-            telemetry::{self, Turn, Usage},
-        },
-        upkeep::notify::{self, Outlets},
-    },
-    domain::{
-        LaneName, RunId, SessionId, TaskId,
-        checkpoint::CheckpointState,
-        id::Label,
-        lane::LaneStatus,
-        message::{Priority, Recipient},
-        session::Activity,
-        task::TaskFields,
-    },
-    env::Env,
-};
-use proptest::{
-    prelude::RngExt as _,
-    strategy::{Strategy as _, ValueTree as _},
-};
+use fairway::actions::App;
+use fairway::actions::board::{self, BoardCache};
+use fairway::actions::core::errors;
+use fairway::actions::mail::{outbox, send};
+use fairway::actions::queue::task::{add, claim, edit, remove};
+use fairway::actions::queue::{checkpoint, lane};
+use fairway::actions::sessions::report::heartbeat::{self, Heartbeat};
+use fairway::actions::sessions::report::telemetry::{self, Turn, Usage};
+use fairway::actions::upkeep::notify::{self, Outlets};
+use fairway::domain::checkpoint::CheckpointState;
+use fairway::domain::id::Label;
+use fairway::domain::lane::LaneStatus;
+use fairway::domain::message::{Priority, Recipient};
+use fairway::domain::session::Activity;
+use fairway::domain::task::TaskFields;
+use fairway::domain::{LaneName, RunId, SessionId, TaskId};
+use fairway::env::Env;
+use proptest::prelude::RngExt as _;
+use proptest::strategy::{Strategy as _, ValueTree as _};
 use rusqlite::{Connection, ffi, params};
 
-use super::{
-    driver::{Driver as _, InProcess},
-    operation::{self, LANE, SESSIONS},
-    runner, seed,
-};
+use super::driver::{Driver as _, InProcess};
+use super::operation::{self, LANE, SESSIONS};
+use super::{runner, seed};
 use crate::common::{TestProject, app, bulk_tasks};
 
 /// So many events are followed.

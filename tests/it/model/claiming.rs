@@ -1,10 +1,8 @@
 //! The expectation of claims: who may claim, in which order, and how a claim is continued.
 
-use super::{
-    mutant::Mutant,
-    operation::{TASKS, Who},
-    reference::{Expected, Model, is_in_lane},
-};
+use super::mutant::Mutant;
+use super::operation::{TASKS, Who};
+use super::reference::{Expected, Model, is_in_lane};
 
 impl Model {
     pub(super) fn may_claim(&self, who: Who) -> Expected {

@@ -1,31 +1,26 @@
 //! The two ways to run a sequence for real: the use cases in this process, and the binary.
 
-use std::{
-    any::Any,
-    path::{Path, PathBuf},
-    rc::Rc,
-    time::Duration,
-};
+use std::any::Any;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
 
-use fairway::{
-    actions::{
-        Answer, App,
-        core::{dead_session::DeadSession, errors},
-        queue::{
-            evidence, handoff, lane, review,
-            task::{ForceReason, add, claim, done, release, transition},
-        },
-        sessions::report::{end, heartbeat, upsert},
-        upkeep::reconcile,
-    },
-    domain::{
-        Actor, LaneName, Role, SessionId, TaskId, evidence::EvidenceResult, id::Label, review::Verdict,
-        session::SessionStatus, task::TaskFields,
-    },
-    env::{Clock, Env, Timestamp},
-    os,
-    store::sessions,
-};
+use fairway::actions::core::dead_session::DeadSession;
+use fairway::actions::core::errors;
+use fairway::actions::queue::task::{ForceReason, add, claim, done, release, transition};
+use fairway::actions::queue::{evidence, handoff, lane, review};
+use fairway::actions::sessions::report::{end, heartbeat, upsert};
+use fairway::actions::upkeep::reconcile;
+use fairway::actions::{Answer, App};
+use fairway::domain::evidence::EvidenceResult;
+use fairway::domain::id::Label;
+use fairway::domain::review::Verdict;
+use fairway::domain::session::SessionStatus;
+use fairway::domain::task::TaskFields;
+use fairway::domain::{Actor, LaneName, Role, SessionId, TaskId};
+use fairway::env::{Clock, Env, Timestamp};
+use fairway::os;
+use fairway::store::sessions;
 use rusqlite::Connection;
 
 use super::operation::{

@@ -12,19 +12,16 @@ mod reference;
 #[cfg(feature = "postgres")]
 mod server_store;
 
-use std::{
-    collections::BTreeMap,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
-};
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
-use self::{
-    driver::{Binary, Driver, InProcess},
-    mutant::Mutant,
-    operation::{Op, Seen, Step},
-    reference::Model,
-};
+use self::driver::{Binary, Driver, InProcess};
+use self::mutant::Mutant;
+use self::operation::{Op, Seen, Step};
+use self::reference::Model;
 
 /// How many sequences are run: in this process, in this process for each kind of wrong model, and through the binary.
 const QUICK: usize = 1_000;

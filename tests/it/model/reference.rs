@@ -3,12 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    mutant::Mutant,
-    operation::{
-        ATTACHED, BEGINNING, COMMIT, IN_LANE, LANE, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who,
-        Word,
-    },
+use super::mutant::Mutant;
+use super::operation::{
+    ATTACHED, BEGINNING, COMMIT, IN_LANE, LANE, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who,
+    Word,
 };
 
 #[derive(Debug, Clone)]

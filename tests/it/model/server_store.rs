@@ -3,10 +3,8 @@
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
-use super::{
-    driver::{InProcess, TABLES},
-    operation::{Seen, SessionSeen, TaskSeen},
-};
+use super::driver::{InProcess, TABLES};
+use super::operation::{Seen, SessionSeen, TaskSeen};
 use crate::common::postgres_server::PostgresServer;
 
 /// How many sequences are run on a server: each step is a dozen exchanges with it.

@@ -6,7 +6,8 @@ mod processes;
 
 use serde_json::Value;
 
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 /// The id of the other host; no machine's digest.
 const ID: &str = "ffffffffffffffffffffffffffffffff/1";

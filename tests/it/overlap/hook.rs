@@ -1,6 +1,9 @@
 //! The hook after a tool call looks at its own lane, and a new overlap is told once.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, time::Duration};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use fairway::os::poll_until::poll_until;
 use serde_json::{Value, json};

@@ -1,6 +1,8 @@
 //! Git is not misled by what a lane holds: no program that a repository names runs, and what cannot be judged is said so.
 
-use std::{fs, os::unix::fs::symlink, path::Path};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use super::{commit, lines, said, tree, with_lanes, write};
 use crate::common::TestProject;

@@ -6,10 +6,8 @@ mod hostile;
 mod levels;
 mod reworks;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 

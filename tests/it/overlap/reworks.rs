@@ -2,12 +2,15 @@
 //!
 //! `FAIRWAY_REWORKS` is the number of reworks; the guide on reviews has the figures for 300.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::cooper_bench::features::{Base, Feature, Import, Pair, base_of, pairs};
-use crate::common::{TestProject, fixtures, test_project::CommandOutput};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, fixtures};
 
 /// The number of reworks when none is asked for.
 const USUAL: usize = 16;

@@ -1,15 +1,14 @@
 //! The action `setup-fairway`: its scripts, run as a runner of GitHub runs them.
 
-use std::{fs, os::unix::fs::symlink, path::PathBuf, process::Command};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::Command;
 
-use super::{
-    release_server::{ReleaseServer, archive},
-    root,
-};
-use crate::common::{
-    TestProject, require,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use super::release_server::{ReleaseServer, archive};
+use super::root;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::{TestProject, require};
 
 /// A program that notes how it was called, and the file that it was given.
 const GH: &str = "#!/bin/sh\nprintf '%s\\n' \"$*\" >>\"$GH_CALLS\"\ncat \"$5\" >>\"$GH_CALLS\"\n";

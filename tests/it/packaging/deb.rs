@@ -1,18 +1,14 @@
 //! The Debian package, of the binary under test: what it contains, and that its removal leaves nothing of it.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::root;
-use crate::common::{
-    TestProject, require,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::{TestProject, require};
 
 /// The files and links below a directory, by their paths in it.
 fn files(top: &Path) -> BTreeSet<String> {

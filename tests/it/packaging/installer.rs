@@ -1,25 +1,22 @@
 //! `packaging/install.sh` against a release on a server of this machine, with curl and with wget.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    os::unix::{fs::PermissionsExt, fs::symlink, process::CommandExt},
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use fairway::os::{digest::sha256_hex, poll_until::poll_until};
-use nix::{
-    sys::signal::{Signal, killpg},
-    unistd::Pid,
-};
+use fairway::os::digest::sha256_hex;
+use fairway::os::poll_until::poll_until;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
-use super::{
-    release_server::{ReleaseServer, Response, archive, archive_name},
-    root,
-};
-use crate::common::{TestProject, require, test_project::CommandOutput};
+use super::release_server::{ReleaseServer, Response, archive, archive_name};
+use super::root;
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, require};
 
 /// The programs that the installer needs besides curl or wget.
 const TOOLS: [&str; 16] = [

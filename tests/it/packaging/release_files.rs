@@ -1,12 +1,14 @@
 //! The files that `packaging/release.sh` writes beside the archives, and the metadata that names them.
 
-use std::{fs, process::Command};
+use std::fs;
+use std::process::Command;
 
 use fairway::os::digest::sha256_hex;
 use serde_json::{Value, json};
 
 use super::root;
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 const TARGETS: [&str; 2] = ["aarch64-unknown-linux-musl", "x86_64-unknown-linux-musl"];
 

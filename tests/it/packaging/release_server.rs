@@ -1,15 +1,12 @@
 //! A web server with the files of a release, on a port of this machine.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{BufRead, BufReader, Write},
-    net::{TcpListener, TcpStream},
-    path::Path,
-    process::Command,
-    sync::{Arc, Mutex},
-    thread,
-};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::{fs, thread};
 
 use fairway::os::digest::sha256_hex;
 

@@ -1,10 +1,12 @@
 //! The schema of the configuration takes what the program takes.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{TestProject, json_schema::violation};
+use crate::common::TestProject;
+use crate::common::json_schema::violation;
 
 fn json_of(text: &str) -> Value {
     serde_json::to_value(toml::from_str::<toml::Table>(text).unwrap()).unwrap()

@@ -1,10 +1,12 @@
 //! A plugin that brings hooks, and installed hooks beside it.
 
-use std::{fs, os::unix::fs::symlink};
+use std::fs;
+use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use crate::common::{TestProject, test_project::FAIRWAY};
+use crate::common::TestProject;
+use crate::common::test_project::FAIRWAY;
 
 /// A world whose user has enabled the plugin, with the binary in PATH.
 fn with_plugin() -> TestProject {

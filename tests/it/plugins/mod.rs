@@ -4,15 +4,13 @@
 mod config_schema;
 mod doctor;
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
-use fairway::{
-    actions::upkeep::guide::SKILL,
-    hooks::{
-        Provider,
-        install::{DEFAULT_APPROVAL_WAIT, entries},
-    },
-};
+use fairway::actions::upkeep::guide::SKILL;
+use fairway::hooks::Provider;
+use fairway::hooks::install::{DEFAULT_APPROVAL_WAIT, entries};
 use serde_json::{Map, Value, json};
 
 use crate::common::TestProject;

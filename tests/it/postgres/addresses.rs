@@ -1,19 +1,14 @@
 //! Addresses and servers that cannot be used.
 
-use std::{
-    fs,
-    io::{Read, Write},
-    net::TcpListener,
-    process::Stdio,
-    thread,
-};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::Stdio;
+use std::{fs, thread};
 
 use super::wait_for;
-use crate::common::{
-    TestProject,
-    postgres_proxy::{Fault, FaultProxy},
-    test_project::CommandOutput,
-};
+use crate::common::TestProject;
+use crate::common::postgres_proxy::{Fault, FaultProxy};
+use crate::common::test_project::CommandOutput;
 
 #[test]
 fn a_server_that_does_not_answer_is_told_with_a_retry() {

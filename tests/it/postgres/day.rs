@@ -1,22 +1,19 @@
 //! A day over two machines, with `FAIRWAY_SOAK=1` and as root: each has a network, processes, a host name, a machine id and a home of its
 //! own, and reaches the server and git's remote by HTTP over its own address alone.
 
-use std::{
-    fs,
-    io::copy,
-    net::{Shutdown, TcpListener, TcpStream},
-    path::Path,
-    process::{Child, Command},
-    thread,
-};
+use std::io::copy;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command};
+use std::{fs, thread};
 
 use serde_json::Value;
 
 use super::wait_for;
-use crate::{
-    cli::land::{NO_GATES, commit},
-    common::{TestProject, git_http, postgres_server::PostgresServer, require, soak, test_project::CommandOutput},
-};
+use crate::cli::land::{NO_GATES, commit};
+use crate::common::postgres_server::PostgresServer;
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, git_http, require, soak};
 
 /// A machine: the first of its processes ends all others with it.
 struct Machine {

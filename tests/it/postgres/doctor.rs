@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 /// The findings of a run: each code with its cure.
 fn findings(output: &CommandOutput) -> Vec<(String, Option<String>)> {

@@ -1,8 +1,10 @@
 //! The example of several machines, with the binary under test.
 
-use std::{path::Path, process::Command};
+use std::path::Path;
+use std::process::Command;
 
-use crate::common::{postgres_server, test_project::FAIRWAY};
+use crate::common::postgres_server;
+use crate::common::test_project::FAIRWAY;
 
 #[test]
 fn two_checkouts_work_on_one_queue_as_the_example_says() {

@@ -1,31 +1,22 @@
 //! Faults between a client and its server: at each one the client answers, what was acknowledged is there once, and a repetition
 //! with the same request id settles the rest.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    fs,
-    process::Stdio,
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering::SeqCst},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
-use fairway::{
-    domain::TaskId,
-    env::Clock,
-    store::{Store, StoreAddress, tasks},
-};
+use fairway::domain::TaskId;
+use fairway::env::Clock;
+use fairway::store::{Store, StoreAddress, tasks};
 
-use crate::common::{
-    TestProject,
-    postgres_proxy::{Fault, FaultProxy, Side},
-    postgres_server,
-    test_project::CommandOutput,
-};
+use crate::common::postgres_proxy::{Fault, FaultProxy, Side};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, postgres_server};
 
 /// The longest answer to a cut: a lock that the broken connection still holds, and the questions about a commit.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);

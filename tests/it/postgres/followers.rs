@@ -1,15 +1,12 @@
 //! Commands that follow the store outlast a server that is away, and end when it refuses.
 
-use std::{thread, time::Duration};
+use std::thread;
+use std::time::Duration;
 
-use super::{
-    wait_for,
-    waiting::{Printing, listeners, named},
-};
-use crate::{
-    api::{Reader, Server, run_of},
-    common::{TestProject, postgres_server},
-};
+use super::wait_for;
+use super::waiting::{Printing, listeners, named};
+use crate::api::{Reader, Server, run_of};
+use crate::common::{TestProject, postgres_server};
 
 /// Longer than a connection is looked for by a command that follows nothing.
 pub(super) const OUTAGE: Duration = Duration::from_secs(8);

@@ -3,13 +3,9 @@
 
 use std::path::Path;
 
-use crate::{
-    cli::land::{NO_GATES, commit},
-    common::{
-        TestProject, postgres_server,
-        test_project::{CommandOutput, FAIRWAY},
-    },
-};
+use crate::cli::land::{NO_GATES, commit};
+use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::{TestProject, postgres_server};
 
 const GUIDE: &str = include_str!("../../../docs/guides/several-machines.md");
 

@@ -1,7 +1,9 @@
 //! Hosts that write to one store. All run on this machine: each has a checkout and a home of its own, in which its id stands.
 //! A write of another boot or machine is put into the row of the host.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 

@@ -1,16 +1,14 @@
 //! Large imports: they are written in steps, and others have their turn in between.
 
-use std::{
-    fmt::Write as _,
-    fs,
-    io::Write as _,
-    process::Stdio,
-    thread,
-    time::{Duration, Instant},
-};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use super::{another_host, wait_for};
-use crate::common::{TestProject, soak, test_project::CommandOutput};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, soak};
 
 /// As many as one step writes.
 const STEP: usize = 2_000;

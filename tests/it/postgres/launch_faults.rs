@@ -1,25 +1,17 @@
 //! A launch that loses its server: nothing runs that the store does not know, nothing is started twice, and `reconcile` settles the
 //! rest.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    sync::Mutex,
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
-use fairway::{
-    env::{Env, Timestamp},
-    os::process_tree,
-};
+use fairway::env::{Env, Timestamp};
+use fairway::os::process_tree;
 
-use crate::common::{
-    TestProject,
-    postgres_proxy::{Fault, FaultProxy, Side},
-    soak,
-    test_project::CommandOutput,
-};
+use crate::common::postgres_proxy::{Fault, FaultProxy, Side};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, soak};
 
 /// The longest answer: a launch, its attempts to reach the server again, and its rollback.
 const ANSWER_LIMIT: Duration = Duration::from_secs(40);

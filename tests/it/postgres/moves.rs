@@ -1,19 +1,16 @@
 //! The way of a project to a server and back, and the verbs about the store there.
 
-use std::{
-    fs,
-    io::{BufRead, BufReader},
-    os::unix::fs::PermissionsExt,
-    process::Stdio,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
-};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 use serde_json::Value;
 
-use crate::common::{
-    TestProject,
-    postgres_server::{self, PostgresServer},
-};
+use crate::common::TestProject;
+use crate::common::postgres_server::{self, PostgresServer};
 
 /// The server, and an address of a schema that is not there.
 fn server(name: &str) -> Option<(PostgresServer, String, String)> {

@@ -1,27 +1,18 @@
 //! An outage of the server while a command or a hook waits: it goes on afterwards, and misses nothing of the meantime.
 
-use std::{
-    fs,
-    io::Read,
-    process::{Child, Command, Stdio},
-    thread,
-};
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::{fs, thread};
 
 use serde_json::json;
 
-use super::{
-    followers::OUTAGE,
-    wait_for,
-    waiting::{Printing, listeners},
-};
-use crate::{
-    common::{
-        TestProject,
-        test_project::{CommandOutput, FAIRWAY},
-        unsteady_network::UnsteadyNetwork,
-    },
-    hooks::{event, started},
-};
+use super::followers::OUTAGE;
+use super::wait_for;
+use super::waiting::{Printing, listeners};
+use crate::common::TestProject;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::unsteady_network::UnsteadyNetwork;
+use crate::hooks::{event, started};
 
 /// A project whose commands reach the server directly, and the network of the one that a test disturbs.
 struct Reach {

@@ -1,19 +1,14 @@
 //! A real connection pooler before the server, in each of its modes.
 
-use std::{
-    fs,
-    net::{TcpListener, TcpStream},
-    path::Path,
-    process::{Child, Command, Stdio},
-};
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use super::wait_for;
-use crate::common::{
-    TestProject,
-    postgres_server::{PostgresServer, UNPRIVILEGED, USER},
-    require,
-    test_project::CommandOutput,
-};
+use crate::common::postgres_server::{PostgresServer, UNPRIVILEGED, USER};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, require};
 
 const PROGRAM: &str = "/usr/sbin/pgbouncer";
 

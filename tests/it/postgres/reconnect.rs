@@ -1,28 +1,20 @@
 //! Connections that end: between two transactions nothing is noticed, and a write whose commit had no answer is asked about.
 
-use std::{
-    collections::BTreeMap,
-    process::Stdio,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
-use fairway::{
-    actions::{
-        App,
-        core::errors,
-        queue::task::claim::{self, ClaimRequest},
-    },
-    env::Env,
-    store::tasks,
-};
+use fairway::actions::App;
+use fairway::actions::core::errors;
+use fairway::actions::queue::task::claim::{self, ClaimRequest};
+use fairway::env::Env;
+use fairway::store::tasks;
 
 use super::transactions::hold_lock;
-use crate::common::{
-    TestProject, app,
-    postgres_proxy::{Fault, FaultProxy, Side},
-    postgres_server::{self, PostgresServer},
-    test_project::CommandOutput,
-};
+use crate::common::postgres_proxy::{Fault, FaultProxy, Side};
+use crate::common::postgres_server::{self, PostgresServer};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, app};
 
 /// The context of a use case in this process, on connections of this name.
 fn app_at(world: &TestProject, name: &str) -> App {

@@ -1,6 +1,7 @@
 //! Commands give the same answers on both engines, in words, in JSON and as exit codes.
 
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 /// One story through every noun. A line with `--json` is run as it is; another one too.
 const STORY: &[&str] = &[

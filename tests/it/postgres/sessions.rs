@@ -1,6 +1,7 @@
 //! Sessions of a project whose store is on a server.
 
-use std::{fs, time::Duration};
+use std::fs;
+use std::time::Duration;
 
 use fairway::os::poll_until;
 

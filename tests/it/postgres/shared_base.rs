@@ -1,23 +1,16 @@
 //! The base of several hosts: what one of them lands is at the remote, and what depends on it opens where it has arrived.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use serde_json::Value;
 
-use crate::{
-    cli::{
-        land::{NO_GATES, commit, status},
-        land_upstream::Daemon,
-    },
-    common::{TestProject, soak},
-};
+use crate::cli::land::{NO_GATES, commit, status};
+use crate::cli::land_upstream::Daemon;
+use crate::common::{TestProject, soak};
 
 /// Two hosts with a clone each, and a remote behind git's own protocol.
 struct TwoHosts {

@@ -1,10 +1,8 @@
 //! Sessions of another host, and hosts that fall silent. Both hosts run on this machine, so that a wrong look at a process would
 //! find it.
 
-use std::{
-    process::{Child, Command, Stdio},
-    time::Instant,
-};
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 use serde_json::Value;
 

@@ -1,19 +1,18 @@
 //! What a server does in the long run, with `FAIRWAY_SOAK=1`: a failover to a replica that lags, statements without an end, and the space
 //! of rows that are written again and again.
 
-use std::{io::Write as _, process::Stdio, time::Instant};
+use std::io::Write as _;
+use std::process::Stdio;
+use std::time::Instant;
 
-use fairway::{
-    domain::{Event, EventKind, TaskId},
-    env::Clock,
-    store::{Store, StoreAddress, StoreError, tasks},
-};
+use fairway::domain::{Event, EventKind, TaskId};
+use fairway::env::Clock;
+use fairway::store::{Store, StoreAddress, StoreError, tasks};
 
-use super::{
-    wait_for,
-    waiting::{Printing, listeners, named},
-};
-use crate::common::{TestProject, postgres_server, soak, test_project::CommandOutput};
+use super::wait_for;
+use super::waiting::{Printing, listeners, named};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, postgres_server, soak};
 
 #[test]
 fn failover_to_a_replica_that_lags_is_told_and_gives_out_no_number_again() {

@@ -1,25 +1,22 @@
 //! Many claim at once on one server: every task goes to exactly one.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, process::Stdio, time::Duration};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::process::Stdio;
+use std::time::Duration;
 
-use fairway::{
-    actions::{
-        App,
-        core::errors,
-        queue::task::claim::{self, ClaimRequest},
-    },
-    config::Project,
-    env::Env,
-};
+use fairway::actions::App;
+use fairway::actions::core::errors;
+use fairway::actions::queue::task::claim::{self, ClaimRequest};
+use fairway::config::Project;
+use fairway::env::Env;
 
 use super::host_at;
-use crate::common::{
-    TestProject, app,
-    postgres_server::{self, PostgresServer},
-    reexec::{StartBarrier, errors, part, part_dir, reexec, wait_at_start_line},
-    soak,
-    test_project::CommandOutput,
-};
+use crate::common::postgres_server::{self, PostgresServer};
+use crate::common::reexec::{StartBarrier, errors, part, part_dir, reexec, wait_at_start_line};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, app, soak};
 
 const HOSTS: usize = 8;
 const WORKERS: usize = 64;

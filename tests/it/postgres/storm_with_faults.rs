@@ -1,32 +1,25 @@
 //! A storm of claims on several hosts while the server is killed and restarted and the network fails: whoever got a task has it,
 //! no task has two, every answer comes in time, and the work goes on.
 
-use std::{
-    cell::Cell,
-    collections::BTreeMap,
-    fmt::Write as _,
-    fs,
-    time::{Duration, Instant},
-};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::time::{Duration, Instant};
 
-use fairway::{
-    actions::{
-        IdempotencyKey,
-        core::errors,
-        queue::task::claim::{self, ClaimRequest},
-    },
-    config::Project,
-    env::Env,
-    os::poll_until::poll_until,
-};
+use fairway::actions::IdempotencyKey;
+use fairway::actions::core::errors;
+use fairway::actions::queue::task::claim::{self, ClaimRequest};
+use fairway::config::Project;
+use fairway::env::Env;
+use fairway::os::poll_until::poll_until;
 
-use super::{host_at, storm::add_tasks};
-use crate::common::{
-    TestProject, app, postgres_server,
-    postgres_server::PostgresServer,
-    reexec::{StartBarrier, errors, part, part_dir, reexec, wait_at_start_line},
-    unsteady_network::UnsteadyNetwork,
-};
+use super::host_at;
+use super::storm::add_tasks;
+use crate::common::postgres_server::{self, PostgresServer};
+use crate::common::reexec::{StartBarrier, errors, part, part_dir, reexec, wait_at_start_line};
+use crate::common::unsteady_network::UnsteadyNetwork;
+use crate::common::{TestProject, app};
 
 const HOSTS: usize = 4;
 const WORKERS: usize = 12;

@@ -1,14 +1,13 @@
 //! Encryption and passwords, against a real server with a certificate.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use crate::common::{
-    TestProject,
-    postgres_server::{self, PASSWORD_USER, PostgresServer},
-    test_project::CommandOutput,
-};
+use crate::common::TestProject;
+use crate::common::postgres_server::{self, PASSWORD_USER, PostgresServer};
+use crate::common::test_project::CommandOutput;
 
 /// The output of `ready` at an address of the world's schema on the network.
 fn ready_at(world: &TestProject, user: &str, host: &str, parameters: &str) -> CommandOutput {

@@ -1,16 +1,15 @@
 //! Writes run one after another, see what the one before has written, and are told apart by the server's clock.
 
-use std::{
-    io::Write,
-    process::{Child, Stdio},
-    time::{Duration, Instant},
-};
+use std::io::Write;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use fairway::env::Timestamp;
 use serde_json::Value;
 
 use super::wait_for;
-use crate::common::{TestProject, postgres_server::PostgresServer};
+use crate::common::TestProject;
+use crate::common::postgres_server::PostgresServer;
 
 /// A session of psql that has locked the project; with its process in the server.
 pub(super) fn hold_lock(server: &PostgresServer, schema: &str) -> (Child, String) {

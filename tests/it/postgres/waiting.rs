@@ -1,21 +1,15 @@
 //! Waiting across hosts: each has its own checkout, and hears of the others' changes by the server alone.
 
-use std::{
-    io::{BufRead, BufReader, Read},
-    process::{Child, Stdio},
-    sync::mpsc::{Receiver, channel},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::{host_at, wait_for};
-use crate::{
-    api::{Reader, Server, run_of},
-    common::{
-        TestProject,
-        postgres_server::{self, PostgresServer},
-    },
-};
+use crate::api::{Reader, Server, run_of};
+use crate::common::TestProject;
+use crate::common::postgres_server::{self, PostgresServer};
 
 fn another_host(world: &TestProject) -> TestProject {
     let (server, schema) = world.on_server.as_ref().unwrap();

@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use super::{deliver_by_typing::Typist, set_hooked, status};
+use super::deliver_by_typing::Typist;
+use super::{set_hooked, status};
 use crate::common::{TestProject, fixtures};
 
 /// The idle session `s1`, which has claimed T-1.

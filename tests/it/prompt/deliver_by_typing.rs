@@ -1,19 +1,16 @@
 //! The last way: what is typed into a session's terminal, and what confirms it.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
 
-use fairway::{
-    actions::sessions::prompt::listener::{self, ListenerKind},
-    env::Env,
-    os::poll_until,
-};
+use fairway::actions::sessions::prompt::listener::{self, ListenerKind};
+use fairway::env::Env;
+use fairway::os::poll_until;
 
 use super::{app_at, column, id, set_activity, set_hooked, status};
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
 
 /// A session that keeps each line it reads in a file, and how often it was interrupted in another.
 pub(super) struct Typist(pub(super) TestProject);

@@ -1,20 +1,14 @@
 //! The listener of a session, across processes.
 
-use std::{
-    process::{Child, Stdio},
-    time::Duration,
-};
+use std::process::{Child, Stdio};
+use std::time::Duration;
 
-use fairway::{
-    actions::sessions::prompt::listener::{self, ListenerKind},
-    os::{poll, poll_until},
-};
+use fairway::actions::sessions::prompt::listener::{self, ListenerKind};
+use fairway::os::{poll, poll_until};
 
 use super::{app_at, hook, id};
-use crate::common::{
-    TestProject, fixtures,
-    reexec::{part, part_dir, reexec},
-};
+use crate::common::reexec::{part, part_dir, reexec};
+use crate::common::{TestProject, fixtures};
 
 /// The part of a hook that waits until another takes its place.
 fn listen() {

@@ -10,20 +10,14 @@ mod wait_ack;
 
 use std::path::Path;
 
-use fairway::{
-    actions::{
-        App,
-        core::lookup,
-        sessions::prompt::{self, DeliveryBatch, NewPrompt},
-    },
-    domain::{
-        SessionId,
-        id::Label,
-        message::{Channel, Priority},
-        session::Session,
-    },
-    env::{Clock, Env, Timestamp},
-};
+use fairway::actions::App;
+use fairway::actions::core::lookup;
+use fairway::actions::sessions::prompt::{self, DeliveryBatch, NewPrompt};
+use fairway::domain::SessionId;
+use fairway::domain::id::Label;
+use fairway::domain::message::{Channel, Priority};
+use fairway::domain::session::Session;
+use fairway::env::{Clock, Env, Timestamp};
 use rusqlite::Connection;
 
 use crate::common::{self, TestProject};

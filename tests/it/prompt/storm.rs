@@ -1,26 +1,20 @@
 //! A thousand prompts, several who send, several who bring them at once, and some of those are killed: none is lost, and
 //! none is doubled but what a killed one had shown and not yet said so.
 
-use std::{
-    collections::BTreeMap,
-    fs::{self, OpenOptions},
-    io::Write,
-    path::Path,
-};
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
 
-use fairway::{
-    actions::sessions::prompt,
-    domain::message::{Channel, Priority},
-    env::{Env, Timestamp},
-};
+use fairway::actions::sessions::prompt;
+use fairway::domain::message::{Channel, Priority};
+use fairway::env::{Env, Timestamp};
 use nix::sys::signal::{Signal, raise};
 use rusqlite::Connection;
 
 use super::{LIMIT, a_prompt, app_at, session_of};
-use crate::common::{
-    TestProject, fixtures,
-    reexec::{StartBarrier, errors, part, part_dir, reexec, wait_at_start_line},
-};
+use crate::common::reexec::{StartBarrier, errors, part, part_dir, reexec, wait_at_start_line};
+use crate::common::{TestProject, fixtures};
 
 const SENDERS: usize = 4;
 const PROMPTS: usize = 1_000;

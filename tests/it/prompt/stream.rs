@@ -1,9 +1,8 @@
 //! The items of a runtime's stream.
 
-use fairway::{
-    actions::sessions::prompt::deliver_by_stream,
-    domain::{RunId, message::Channel},
-};
+use fairway::actions::sessions::prompt::deliver_by_stream;
+use fairway::domain::RunId;
+use fairway::domain::message::Channel;
 use serde_json::{Value, json};
 
 use super::{hook, session_of, set_activity, status, take_deliverable};

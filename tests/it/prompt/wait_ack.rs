@@ -3,9 +3,13 @@
 use std::process::{Child, Stdio};
 
 use super::{hook, session_of, status, take_deliverable};
-use crate::common::{TestProject, fixtures, test_project::CommandOutput};
-use fairway::{actions::sessions::prompt, domain::message::Channel, os::poll_until};
-use std::{fs, time::Duration};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, fixtures};
+use fairway::actions::sessions::prompt;
+use fairway::domain::message::Channel;
+use fairway::os::poll_until;
+use std::fs;
+use std::time::Duration;
 
 fn world() -> TestProject {
     let world = TestProject::new();

@@ -1,12 +1,20 @@
 //! `evidence run` and what can happen to it while its program runs.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Stdio, time::Duration};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 
-use fairway::os::{poll_until, process::ProcessKey};
-use nix::{sys::signal::Signal, unistd::Pid};
+use fairway::os::poll_until;
+use fairway::os::process::ProcessKey;
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
 use sha2::{Digest, Sha256};
 
-use crate::common::{TestProject, concurrent_start::race, fixtures, test_project::CommandOutput};
+use crate::common::concurrent_start::race;
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, fixtures};
 
 /// Waits for a file that a program of ours makes.
 fn await_file(path: &Path) {

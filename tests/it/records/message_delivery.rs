@@ -1,11 +1,14 @@
 //! Messages and their receipts.
 
-use std::{fs, process::Stdio, time::Duration};
+use std::fs;
+use std::process::Stdio;
+use std::time::Duration;
 
 use fairway::os::poll_until;
 use serde_json::{Value, json};
 
-use crate::common::{TestProject, fixtures, test_project::CommandOutput};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, fixtures};
 
 fn inbox(world: &TestProject, session: &str) -> Value {
     world.json(["--session", session, "inbox"])

@@ -1,14 +1,14 @@
 //! A worker that slept through the end of its lease must not overwrite the work of the one who took over.
 
-use std::{
-    process::{Child, Output, Stdio},
-    time::Duration,
-};
+use std::process::{Child, Output, Stdio};
+use std::time::Duration;
 
 use fairway::os::{poll_until, process};
-use nix::{sys::signal::Signal, unistd::Pid};
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
 
-use crate::common::{TestProject, test_project::FAIRWAY};
+use crate::common::TestProject;
+use crate::common::test_project::FAIRWAY;
 
 const ROUNDS: usize = 30;
 

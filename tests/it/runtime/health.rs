@@ -2,14 +2,11 @@
 
 use std::fs;
 
-use fairway::{
-    actions::agents::runtime::{
-        context::{Mode, Section, SectionKind, push},
-        health::{HealthReport, heartbeat, of_run},
-    },
-    domain::{RunId, session::Activity},
-    env::Timestamp,
-};
+use fairway::actions::agents::runtime::context::{Mode, Section, SectionKind, push};
+use fairway::actions::agents::runtime::health::{HealthReport, heartbeat, of_run};
+use fairway::domain::RunId;
+use fairway::domain::session::Activity;
+use fairway::env::Timestamp;
 use serde_json::{Value, json};
 
 use super::{app, at, code, one, session};

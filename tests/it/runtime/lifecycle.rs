@@ -2,15 +2,14 @@
 
 use std::cell::Cell;
 
-use fairway::{
-    actions::{
-        App,
-        agents::runtime::lifecycle::{LifecycleReport, report},
-    },
-    domain::{RunId, SessionId, lifecycle::LifecycleEvent},
-    env::Timestamp,
-};
-use proptest::{prelude::*, sample::Index, test_runner::TestRunner};
+use fairway::actions::App;
+use fairway::actions::agents::runtime::lifecycle::{LifecycleReport, report};
+use fairway::domain::lifecycle::LifecycleEvent;
+use fairway::domain::{RunId, SessionId};
+use fairway::env::Timestamp;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 use super::{acting, app, at, code, one, session};

@@ -5,11 +5,10 @@ mod health;
 mod lifecycle;
 mod telemetry;
 
-use fairway::{
-    actions::{App, core::errors},
-    domain::{Actor, SessionId},
-    env::{Clock, Env, Timestamp},
-};
+use fairway::actions::App;
+use fairway::actions::core::errors;
+use fairway::domain::{Actor, SessionId};
+use fairway::env::{Clock, Env, Timestamp};
 use rusqlite::Connection;
 use serde_json::Value;
 

@@ -1,12 +1,11 @@
 //! Panes that were there before and were made known: a real tmux server says what becomes of them.
 
-use std::{
-    path::PathBuf,
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use fairway::os::{poll_until, process::ProcessKey};
+use fairway::os::poll_until;
+use fairway::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 

@@ -5,7 +5,8 @@ use std::process::Command;
 use serde_json::json;
 
 use super::{Sessions, eventually, text};
-use crate::common::{agent_programs::Agent, mock_models::MockModels};
+use crate::common::agent_programs::Agent;
+use crate::common::mock_models::MockModels;
 
 #[test]
 fn claude_code_is_launched_prompted_and_nudged() {

@@ -1,6 +1,9 @@
 //! Answers to questions: typed at once into the question that they name, into no other, and settled with that.
 
-use std::{fs, io::Write, path::Path, process::Stdio, thread};
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+use std::{fs, thread};
 
 use serde_json::{Value, json};
 

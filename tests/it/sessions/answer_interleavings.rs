@@ -1,40 +1,30 @@
 //! No text reaches another question than the one that it was written for, in any order of questions, answers, prompts, streams and
 //! deaths; one after the other, and several at once.
 
-use std::{
-    collections::BTreeMap,
-    env, fs,
-    path::PathBuf,
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{env, fs, thread};
 
-use fairway::{
-    actions::{
-        App,
-        queue::checkpoint::{self, NewCheckpoint},
-        sessions::{
-            answer,
-            prompt::{
-                self, NewPrompt,
-                listener::{self, Listener, ListenerKind},
-            },
-            report::{
-                end::{self, EndRequest},
-                heartbeat::{self, Heartbeat},
-            },
-        },
-    },
-    domain::{
-        Actor, SessionId, TaskId, checkpoint::CheckpointState, id::Label, message::Priority, question::QuestionId,
-        session::Activity,
-    },
-    env::Env,
-};
+use fairway::actions::App;
+use fairway::actions::queue::checkpoint::{self, NewCheckpoint};
+use fairway::actions::sessions::answer;
+use fairway::actions::sessions::prompt::listener::{self, Listener, ListenerKind};
+use fairway::actions::sessions::prompt::{self, NewPrompt};
+use fairway::actions::sessions::report::end::{self, EndRequest};
+use fairway::actions::sessions::report::heartbeat::{self, Heartbeat};
+use fairway::domain::checkpoint::CheckpointState;
+use fairway::domain::id::Label;
+use fairway::domain::message::Priority;
+use fairway::domain::question::QuestionId;
+use fairway::domain::session::Activity;
+use fairway::domain::{Actor, SessionId, TaskId};
+use fairway::env::Env;
 
 use super::Sessions;
-use crate::common::{app, fixtures::discard_store, soak};
+use crate::common::fixtures::discard_store;
+use crate::common::{app, soak};
 
 /// How many interleavings are tried, each in a session of its own: in a soak run, and in any other one. `FAIRWAY_ANSWER_INTERLEAVINGS`
 /// is another number.

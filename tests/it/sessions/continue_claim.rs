@@ -1,20 +1,17 @@
 //! A lane outlives its sessions: the next one continues what a dead one holds, and nothing else does.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use fairway::os::{
-    process::{ProcessKey, ProcessStatus},
-    process_tree,
-};
+use fairway::os::process::{ProcessKey, ProcessStatus};
+use fairway::os::process_tree;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::{Sessions, eventually, marked, text};
-use crate::common::{concurrent_start::race, test_project::CommandOutput};
+use crate::common::concurrent_start::race;
+use crate::common::test_project::CommandOutput;
 
 /// A lane with a worktree, and a task with a check.
 fn world() -> Sessions {

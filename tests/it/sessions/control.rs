@@ -1,16 +1,12 @@
 //! `session attach`, `nudge`, `interrupt`, `meta`, and `stop` from inside, with real processes.
 
-use std::{
-    fs,
-    io::{BufRead, BufReader, Read},
-    process::Stdio,
-};
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
 
 use super::{Sessions, eventually, marked, text};
-use crate::common::{
-    require,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::require;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 /// Keeps each line that it reads in a file of its own name.
 fn reader(world: &Sessions, name: &str) {

@@ -1,19 +1,15 @@
 //! A session whose processes are gone is dead on every surface at once: nothing reconciles it, and nothing is written.
 
-use std::{
-    fs,
-    process::{Command, Stdio},
-};
+use std::fs;
+use std::process::{Command, Stdio};
 
 use fairway::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::{Sessions, eventually, marked, text};
-use crate::common::{
-    TestProject, require,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::{TestProject, require};
 
 /// A session `api-agent` in the lane `api` that has claimed T-1 and written down how far it came.
 fn working() -> (Sessions, Value) {

@@ -1,20 +1,16 @@
 //! A caller of the protocol that knows nothing of Fairway but its script, and has no project.
 
-use std::{
-    ffi::OsStr,
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use super::eventually;
-use crate::common::{
-    TestProject,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::TestProject;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 /// With a world of its own; the sessions end with it.
 pub struct Caller {

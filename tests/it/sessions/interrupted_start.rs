@@ -1,12 +1,13 @@
 //! Starts that a signal or a crash ends, and what a start leaves on the disk.
 
-use std::{fs, os::unix::fs::symlink, path::Path, process::Stdio};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Stdio;
 
 use fairway::os::process::ProcessKey;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::{Sessions, eventually, marked, text};
 use crate::common::test_project::CommandOutput;

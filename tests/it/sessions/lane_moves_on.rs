@@ -1,14 +1,14 @@
 //! A lane moves on from a session without a process and a backend, of which nothing but its own reports is known: a provider's thread,
 //! the session of a runtime, and one that was registered by hand.
 
-use fairway::{
-    actions::agents::runtime::lifecycle::{LifecycleReport, report},
-    domain::{RunId, lifecycle::LifecycleEvent},
-};
+use fairway::actions::agents::runtime::lifecycle::{LifecycleReport, report};
+use fairway::domain::RunId;
+use fairway::domain::lifecycle::LifecycleEvent;
 use serde_json::{Value, json};
 
 use super::{Sessions, text};
-use crate::{common::test_project::CommandOutput, runtime::app};
+use crate::common::test_project::CommandOutput;
+use crate::runtime::app;
 
 const RUN: &str = "00000000-0000-7000-8000-00000000000b";
 

@@ -1,11 +1,9 @@
 //! The ports and variables that the programs of a lane have.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    net::TcpListener,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 

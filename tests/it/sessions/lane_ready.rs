@@ -1,11 +1,12 @@
 //! `fairway start` and `session launch` in a lane that must be made ready first.
 
-use std::{fs, os::unix::process::CommandExt, path::PathBuf, process::Stdio};
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Stdio;
 
-use nix::{
-    sys::signal::{Signal, kill, killpg},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
 use serde_json::json;
 
 use super::{Sessions, eventually};

@@ -1,6 +1,9 @@
 //! `session launch` that succeeds: its environment, its transcript, its settings.
 
-use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt, process::Command};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
 
 use super::{Sessions, eventually, marked, text};
 use crate::common::test_project::CommandOutput;

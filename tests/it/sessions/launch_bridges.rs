@@ -1,19 +1,15 @@
 //! The bridges in `examples/session-adapters/`: documented arguments and variables, and nothing else, reach the launch.
 
-use std::{
-    fs,
-    os::unix::fs::{MetadataExt, PermissionsExt},
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use fairway::os::user;
 
 use super::{Sessions, eventually, text};
-use crate::common::{
-    require,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::require;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/session-adapters")

@@ -1,11 +1,14 @@
 //! `session launch` with the built-in profile of a command line: its arguments, and who wins.
 
-use std::{fs, os::unix::fs::PermissionsExt, process::Output};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Output;
 
 use serde_json::{Value, json};
 
 use super::{Sessions, text};
-use crate::{common::test_project::CommandOutput, hooks};
+use crate::common::test_project::CommandOutput;
+use crate::hooks;
 
 const SENTENCE: &str = "Run `fairway prime` and begin.";
 

@@ -1,6 +1,7 @@
 //! Signs of life, leases and the end.
 
-use crate::common::{TestProject, concurrent_start::race};
+use crate::common::TestProject;
+use crate::common::concurrent_start::race;
 
 fn status(world: &TestProject, id: &str) -> String {
     world.json(["session", "show", id])["status"].as_str().unwrap().to_owned()

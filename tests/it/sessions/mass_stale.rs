@@ -1,11 +1,9 @@
 //! Twenty live sessions and everything that can go wrong with asking for them: none is marked, none is signalled.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 

@@ -51,19 +51,14 @@ mod upsert;
 mod work;
 mod worktree_by_launch;
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    os::unix::fs::{MetadataExt, PermissionsExt},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use fairway::os::{
-    poll_until,
-    process::{ProcessKey, ProcessStatus},
-    process_tree,
-};
+use fairway::os::process::{ProcessKey, ProcessStatus};
+use fairway::os::{poll_until, process_tree};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 

@@ -1,18 +1,14 @@
 //! A project's directory that is moved while a session of it runs: the session names the old path.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::json;
 
 use super::{Sessions, eventually};
-use crate::{
-    common::test_project::{CommandOutput, FAIRWAY},
-    hooks::{VENDORS, command, denied, started},
-};
+use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::hooks::{VENDORS, command, denied, started};
 
 const GUARD: &str = "\n[[guard.rules]]\nname = \"no-rm\"\ntools = [\"Bash\"]\ncommand = [\"rm\"]\naction = \"deny\"\n";
 

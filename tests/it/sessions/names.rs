@@ -1,11 +1,13 @@
 //! Session ids and the names in the backends: one user's projects share the backends, and a failed launch burns no id.
 
-use std::{path::PathBuf, process::Stdio};
+use std::path::PathBuf;
+use std::process::Stdio;
 
 use serde_json::Value;
 
 use super::{Sessions, eventually, text};
-use crate::common::{require, test_project::CommandOutput};
+use crate::common::require;
+use crate::common::test_project::CommandOutput;
 
 /// A second project of the same user, with the same home.
 struct SecondProject<'a> {

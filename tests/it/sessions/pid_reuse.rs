@@ -2,10 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-use crate::common::{
-    TestProject, require,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::{TestProject, require};
 
 /// Starts a process, registers it, kills it, and starts others until one has its pid. `kill -0` then says that it lives.
 const SCRIPT: &str = r#"

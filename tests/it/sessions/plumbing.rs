@@ -1,23 +1,20 @@
 //! The plumbing below `fairway adapter`, and the built-in script in the hands of other callers, without any project.
 
-use std::{
-    fs,
-    io::{Read, Write},
-    os::unix::fs::{MetadataExt, PermissionsExt},
-    process::Stdio,
-};
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::Stdio;
 
-use fairway::{
-    env::Timestamp,
-    os::{
-        process::{ProcessKey, ProcessStatus},
-        process_tree,
-    },
-};
+use fairway::env::Timestamp;
+use fairway::os::process::{ProcessKey, ProcessStatus};
+use fairway::os::process_tree;
 use serde_json::json;
 
-use super::{eventually, external_caller::Caller, marked};
-use crate::common::{TestProject, mount::Mount, test_project::CommandOutput};
+use super::external_caller::Caller;
+use super::{eventually, marked};
+use crate::common::TestProject;
+use crate::common::mount::Mount;
+use crate::common::test_project::CommandOutput;
 
 #[test]
 fn another_caller_without_a_project_is_served() {

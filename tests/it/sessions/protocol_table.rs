@@ -1,7 +1,8 @@
 //! Backend scripts that keep exactly to the protocol's table and report no pid: how their sessions are judged, and what exit
 //! code 2 comes to.
 
-use std::{fs, path::PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use serde_json::Value;
 

@@ -5,7 +5,8 @@ use std::fs;
 use serde_json::Value;
 
 use super::{Sessions, eventually, text};
-use crate::common::{concurrent_start::race, test_project::CommandOutput};
+use crate::common::concurrent_start::race;
+use crate::common::test_project::CommandOutput;
 
 const X: [&str; 4] = ["--provider", "acme", "--external-session-id", "x1"];
 

@@ -1,22 +1,17 @@
 //! `provider-event.sh` and the watcher that calls it.
 
-use std::{
-    fs,
-    io::Write,
-    os::unix::fs::symlink,
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    thread,
-    time::Duration,
-};
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use std::{fs, thread};
 
 use serde_json::{Value, json};
 
 use super::{Sessions, eventually, text};
-use crate::common::{
-    require,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::require;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 const THREAD: &str = "01a1f9d1-efcf-7f13-a7c8-07004617cf34";
 

@@ -1,6 +1,7 @@
 //! Typed text and interrupts while a program asks: by its last report, and by what stands on its screen.
 
-use std::{fs, process::Command};
+use std::fs;
+use std::process::Command;
 
 use serde_json::json;
 

@@ -1,22 +1,18 @@
 //! Settling sessions by what can be seen of real processes. Tasks and claims must come out of every run as they were.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use fairway::os::{lock_queue, poll_until, process};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::Sessions;
-use crate::common::{
-    TestProject,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::TestProject;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 const LONG: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(20);

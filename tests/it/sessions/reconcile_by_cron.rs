@@ -1,19 +1,15 @@
 //! Reconcile where nobody is logged in: `examples/cron/`.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use super::{Sessions, eventually, text};
-use crate::common::{
-    require,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use crate::common::require;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 fn example(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/cron").join(name)).unwrap()

@@ -1,6 +1,7 @@
 //! An agent of a script, in tmux: it calls hooks as Claude Code does, and its screen shows what the test wants.
 
-use std::{process::Command, time::Duration};
+use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 

@@ -1,15 +1,14 @@
 //! Typing into a session of the shell script, interrupting it, and following it.
 
-use std::{
-    fs,
-    io::Read,
-    process::Stdio,
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{eventually, external_caller::Caller};
+use super::eventually;
+use super::external_caller::Caller;
 
 /// 40 kB with everything that a shell, a terminal or a multiplexer would take for its own.
 fn hostile(from: char) -> Vec<u8> {

@@ -1,16 +1,15 @@
 //! `fairway start`: task, lane, claim and session in one command, or nothing of it.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::{Sessions, eventually, text};
-use crate::common::{concurrent_start::race, test_project::CommandOutput};
+use crate::common::concurrent_start::race;
+use crate::common::test_project::CommandOutput;
 
 /// A repository, in which sessions have no terminal.
 fn world() -> Sessions {

@@ -1,31 +1,22 @@
 //! A start through the script: what the program finds around it, when it counts as up and ready, what runs before and after,
 //! and what is left when it fails or is cut off.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsStr,
-    fs,
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{PermissionsExt, symlink},
-        process::CommandExt,
-    },
-    process::Child,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::process::Child;
+use std::time::{Duration, Instant};
 
 use fairway::os::process::ProcessKey;
-use nix::{
-    sys::signal::{Signal, kill, killpg},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::{
-    eventually,
-    external_caller::{Caller, finish},
-    marked,
-};
+use super::external_caller::{Caller, finish};
+use super::{eventually, marked};
 
 #[test]
 fn environment_and_the_directory_are_exact() {

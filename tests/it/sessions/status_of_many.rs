@@ -1,9 +1,7 @@
 //! The look of readers at many sessions: it starts no process.
 
-use std::{
-    fs::{self, File},
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::fs::{self, File};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::{Sessions, text};
 

@@ -1,20 +1,17 @@
 //! A stop stays a stop, with any reports while the session stops, and every surface says so.
 
-use std::{
-    process::{Command, Stdio},
-    thread,
-    time::Duration,
-};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use fairway::actions::board::{self, BoardCache};
 use serde_json::Value;
 
-use super::{Sessions, answer_interleavings::Random, eventually, marked, text};
-use crate::{
-    common::soak,
-    hooks::{event, started},
-    runtime::app,
-};
+use super::answer_interleavings::Random;
+use super::{Sessions, eventually, marked, text};
+use crate::common::soak;
+use crate::hooks::{event, started};
+use crate::runtime::app;
 
 /// The number of stops in a soak run, and in any other one. `FAIRWAY_STOPS` is another number.
 const STOPS: usize = 50;

@@ -1,6 +1,7 @@
 //! `session launch --backend tmux`, from the first byte to the recorded end.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use super::{Sessions, eventually, text};
 

@@ -1,6 +1,7 @@
 //! `fairway trust`, and what is refused without it.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use super::{Sessions, text};
 

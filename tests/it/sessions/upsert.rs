@@ -4,7 +4,8 @@ use std::process;
 
 use serde_json::Value;
 
-use crate::common::{TestProject, concurrent_start::race};
+use crate::common::TestProject;
+use crate::common::concurrent_start::race;
 
 fn upsert(world: &TestProject, args: &[&str]) -> Value {
     world.json(["session", "upsert"].iter().chain(args))

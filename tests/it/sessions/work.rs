@@ -1,17 +1,13 @@
 //! `fairway work` with agents of a script: places, deaths, a full review, parked providers, kills and two of them at once.
 
-use std::{
-    collections::BTreeSet,
-    fs::{self, File},
-    process::Child,
-    time::Duration,
-};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::process::Child;
+use std::time::Duration;
 
 use fairway::os::poll_until::poll_until;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::{EVENTUALLY_TIMEOUT, Sessions, eventually};

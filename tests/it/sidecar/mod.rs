@@ -1,22 +1,16 @@
 //! The companion of an agent that has neither hooks nor an API.
 
-use std::{
-    fs::{self, OpenOptions},
-    io::{Read, Write},
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-};
+use std::fs::{self, OpenOptions};
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::{
-    common::test_project::CommandOutput,
-    sessions::{Sessions, eventually},
-};
+use crate::common::test_project::CommandOutput;
+use crate::sessions::{Sessions, eventually};
 
 /// A sidecar beside the session `s`. It goes with the test.
 struct Sidecar(Option<Child>);

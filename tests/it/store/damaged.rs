@@ -4,7 +4,8 @@ use std::fs;
 
 use rusqlite::Connection;
 
-use crate::common::{TestProject, bulk_tasks, test_project::CommandOutput, tree_snapshot};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, bulk_tasks, tree_snapshot};
 
 /// The commands that are tried on every bad store: reads and writes.
 const COMMANDS: &[&[&str]] = &[

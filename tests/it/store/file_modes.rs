@@ -1,12 +1,11 @@
 //! Files and directories of Fairway are their owner's alone, whatever the umask; those of others are not used.
 
-use std::{
-    fs,
-    os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink},
-    path::Path,
-};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::path::Path;
 
-use crate::common::{TestProject, require, test_project::FAIRWAY, tree_snapshot};
+use crate::common::test_project::FAIRWAY;
+use crate::common::{TestProject, require, tree_snapshot};
 
 fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().mode() & 0o7777

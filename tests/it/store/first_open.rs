@@ -4,12 +4,9 @@ use std::fs;
 
 use rusqlite::Connection;
 
-use crate::common::{
-    TestProject,
-    concurrent_start::race,
-    reexec::{StartBarrier, part, part_dir, reexec, wait_at_start_line},
-    soak,
-};
+use crate::common::concurrent_start::race;
+use crate::common::reexec::{StartBarrier, part, part_dir, reexec, wait_at_start_line};
+use crate::common::{TestProject, soak};
 
 #[test]
 fn sixty_four_first_opens_at_once_all_succeed() {

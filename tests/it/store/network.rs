@@ -1,6 +1,7 @@
 //! A store on a network file system.
 
-use crate::common::{TestProject, require, test_project::CommandOutput};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, require};
 
 /// Runs a command on a project whose directory the kernel's list of mounts says to be of this type. The list is replaced in a
 /// mount namespace of the command's own; the file system is one that no list of local ones has.

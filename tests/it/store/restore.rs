@@ -1,19 +1,17 @@
 //! A backup takes the store's place: whole or not at all, whatever was there, and nobody writes into the void.
 
-use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
 
-use fairway::{
-    env::Clock,
-    store::{Store, StoreError},
-};
+use fairway::env::Clock;
+use fairway::store::{Store, StoreError};
 use rusqlite::Connection;
 
-use crate::common::{
-    TestProject, bulk_tasks, invariants,
-    reexec::{SHELL_WAIT_AT_START_LINE, StartBarrier, errors},
-    test_project::FAIRWAY,
-    tree_snapshot,
-};
+use crate::common::reexec::{SHELL_WAIT_AT_START_LINE, StartBarrier, errors};
+use crate::common::test_project::FAIRWAY;
+use crate::common::{TestProject, bulk_tasks, invariants, tree_snapshot};
 
 /// A world with tasks, one of them held, and a backup of it.
 fn backed_up() -> (TestProject, PathBuf) {

@@ -1,12 +1,12 @@
 //! The store under commands that change or remove every file of a tree: nothing is lost silently, and numbers that were
 //! given out are not given out again.
 
-use std::{fs, path::PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
-use crate::{
-    common::{TestProject, test_project::CommandOutput},
-    guard::{GUARD, check, check_text, world_with},
-};
+use crate::common::TestProject;
+use crate::common::test_project::CommandOutput;
+use crate::guard::{GUARD, check, check_text, world_with};
 
 /// Runs a shell command in the project.
 #[track_caller]

@@ -1,12 +1,12 @@
 //! Places that cannot be written: a full disk, a read-only one.
 
-use std::{
-    fs::{self, File},
-    io::Write,
-    path::Path,
-};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
 
-use crate::common::{TestProject, bulk_tasks, mount::Mount, test_project::CommandOutput, tree_snapshot};
+use crate::common::mount::Mount;
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, bulk_tasks, tree_snapshot};
 
 const COMMANDS: &[&[&str]] = &[
     &["task", "add", "one more", "--json"],

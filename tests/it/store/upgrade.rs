@@ -1,6 +1,7 @@
 //! Stores that earlier versions wrote: each is kept as a dump, and opens with what it held.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use rusqlite::Connection;
 

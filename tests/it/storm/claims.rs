@@ -1,31 +1,24 @@
 //! Many claim at once: every task goes to exactly one, nobody is told that the store is busy, nobody starves.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    fs,
-    path::Path,
-    process::Command,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fairway::{
-    actions::{
-        App,
-        core::errors,
-        queue::task::claim::{self, ClaimRequest},
-    },
-    config::Project,
-    env::Env,
-};
+use fairway::actions::App;
+use fairway::actions::core::errors;
+use fairway::actions::queue::task::claim::{self, ClaimRequest};
+use fairway::config::Project;
+use fairway::env::Env;
 use rusqlite::{Connection, ErrorCode};
 
-use crate::common::{
-    TestProject, app, bulk_tasks,
-    reexec::{SHELL_WAIT_AT_START_LINE, StartBarrier, errors, part, part_dir, reexec, wait_at_start_line},
-    soak,
-    test_project::FAIRWAY,
+use crate::common::reexec::{
+    SHELL_WAIT_AT_START_LINE, StartBarrier, errors, part, part_dir, reexec, wait_at_start_line,
 };
+use crate::common::test_project::FAIRWAY;
+use crate::common::{TestProject, app, bulk_tasks, soak};
 
 /// A shell that claims until there is nothing more, and writes down every exit code with the task that it got.
 fn shell(world: &TestProject, place: &Path, number: usize) -> Command {

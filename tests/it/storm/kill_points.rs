@@ -1,30 +1,23 @@
 //! `kill -9` at every call: what was acknowledged is in the store, there is never half of anything, and a retry of the same
 //! request has exactly one effect.
 
-use std::{
-    fs,
-    path::Path,
-    process::Command,
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
-use fairway::{
-    env::{Env, Timestamp},
-    os::{poll_until, process::ProcessKey, process_tree},
-};
+use fairway::env::{Env, Timestamp};
+use fairway::os::process::ProcessKey;
+use fairway::os::{poll_until, process_tree};
 use rusqlite::{Connection, OpenFlags};
 
 use super::strace::{self, Point, Reach};
-use crate::common::{
-    TestProject, invariants,
-    reexec::{part, part_dir, reexec},
-    test_project::CommandOutput,
-};
+use crate::common::reexec::{part, part_dir, reexec};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, invariants};
 
 /// A command line that is killed.
 struct Line {

@@ -1,12 +1,15 @@
 //! `kill -9` of a landing, or of the git that it runs, at many of their calls: the base is before or after, and the next
 //! landing completes the checkout, the task and the record.
 
-use std::{fs, path::Path, process::Command};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use rusqlite::Connection;
 
 use super::strace::{self, Point, Reach};
-use crate::common::{TestProject, invariants, test_project::CommandOutput};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, invariants};
 
 /// The number of points at which a landing is killed, and that at which its git is.
 fn wanted() -> usize {

@@ -1,12 +1,16 @@
 //! `kill -9` of a start at many of its calls: the next start of the task goes on, with one claim and one session.
 
-use std::{fs, path::Path, process::Command, time::Duration};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
 use fairway::os::{poll_until, process_tree};
 use rusqlite::Connection;
 
 use super::strace::{self, Reach};
-use crate::common::{TestProject, invariants, test_project::CommandOutput};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, invariants};
 
 /// The number of calls at which the start is killed.
 const POINTS: usize = 24;

@@ -1,13 +1,12 @@
 //! Killing a process at a call of our choice: `strace` counts the calls and sends the signal.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::common::{TestProject, require, test_project::CommandOutput};
+use crate::common::test_project::CommandOutput;
+use crate::common::{TestProject, require};
 
 /// Every call that names a file or has a descriptor.
 const CALLS: &str = "trace=%file,%desc";

@@ -1,25 +1,17 @@
 //! A process that dies or stops in the write queue blocks no other.
 
-use std::{
-    fs,
-    os::unix::fs::MetadataExt,
-    process::{Child, Stdio},
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
-use fairway::{
-    env::Clock,
-    os::{lock_queue, poll_until},
-};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use fairway::env::Clock;
+use fairway::os::{lock_queue, poll_until};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
-use crate::common::{
-    TestProject,
-    reexec::{part, part_dir, reexec},
-};
+use crate::common::TestProject;
+use crate::common::reexec::{part, part_dir, reexec};
 
 const LONG: Duration = Duration::from_secs(600);
 

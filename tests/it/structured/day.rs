@@ -1,17 +1,20 @@
 //! A day of five structured agents, each of another maker, each in a lane of its own: from their claims to what has landed.
 
-use std::{env, path::PathBuf, process::Child, time::Duration};
+use std::env;
+use std::path::PathBuf;
+use std::process::Child;
+use std::time::Duration;
 
 use fairway::os::poll_until::poll_until;
 use serde_json::{Value, json};
 
 use super::real_agents::{RULE, Structured};
-use crate::{
-    api::page_client,
-    cli::land::status,
-    common::{agent_programs::Agent, mock_models::MockModels, test_project::FAIRWAY},
-    sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually, text},
-};
+use crate::api::page_client;
+use crate::cli::land::status;
+use crate::common::agent_programs::Agent;
+use crate::common::mock_models::MockModels;
+use crate::common::test_project::FAIRWAY;
+use crate::sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually, text};
 
 /// What the agents work on is one file each; it needs no review.
 const NO_GATES: &str = "[gates.done]\nrequire = []\n[gates.merge]\nrequire = []\n";

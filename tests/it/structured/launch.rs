@@ -1,6 +1,7 @@
 //! The start of a structured session: what it is given, what it is shown as, and the ways in which it fails.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use super::Scene;
 use crate::sessions::{eventually, text};

@@ -12,10 +12,8 @@ pub(crate) mod real_agents;
 mod switch;
 mod turns;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 

@@ -1,6 +1,7 @@
 //! The guide's section for a new agent is all that a new agent needs.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use crate::sessions::{Sessions, eventually};
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Scene;
-use crate::{common::soak, sessions::eventually};
+use crate::common::soak;
+use crate::sessions::eventually;
 
 const RULES: &str = "[guard]\ndefault = \"allow\"\n[[guard.rules]]\nname = \"no-canary\"\ntools = [\"Bash\"]\n\
      command = [\"touch\", \"denied\"]\naction = \"deny\"\nreason = \"canaries are for people\"\n";

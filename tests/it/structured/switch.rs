@@ -5,10 +5,9 @@ use std::fs;
 use serde_json::json;
 
 use super::Scene;
-use crate::{
-    common::{terminal::at_terminal, test_project::FAIRWAY},
-    sessions::{eventually, text},
-};
+use crate::common::terminal::at_terminal;
+use crate::common::test_project::FAIRWAY;
+use crate::sessions::{eventually, text};
 
 /// The agent's program for a terminal: it reports that it is idle, and writes down what is typed.
 const TERMINAL: &str = "#!/bin/sh\necho \"started $*\" >> typed\n[ \"$TERMINAL_FAILS\" = 1 ] && exit 3\n\

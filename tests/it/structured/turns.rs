@@ -1,12 +1,11 @@
 //! Turns: prompts, cancel, usage, and the end of the agent or its supervisor.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 use fairway::os::process::ProcessKey;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::Scene;
 use crate::sessions::{eventually, marked};

@@ -1,17 +1,18 @@
 //! The screen beside the list, and the one on the page, have the cells of the agent's terminal.
 
-use std::{fs, process::Command};
+use std::fs;
+use std::process::Command;
 
 use fairway::adapters::plumbing::screen_cells::{self, CellStyle, Mark, Row, Run};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthChar as _;
 
 use super::tmux::Window;
-use crate::{
-    api::Server,
-    common::{TestProject, fixtures::add_lane, require, webdriver::Chromium},
-    sessions::{Sessions, eventually},
-};
+use crate::api::Server;
+use crate::common::fixtures::add_lane;
+use crate::common::webdriver::Chromium;
+use crate::common::{TestProject, require};
+use crate::sessions::{Sessions, eventually};
 
 /// The column in which the pane begins on a screen of [`COLS`] columns.
 const PANE: usize = 112;

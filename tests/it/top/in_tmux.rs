@@ -1,9 +1,7 @@
 //! The program in a real terminal.
 
-use std::{
-    fs,
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::time::{Duration, Instant};
 
 use fairway::os::process::{self, ProcessKey};
 use nix::sys::signal::Signal;

@@ -1,8 +1,10 @@
 //! The pictures of the README are those of the program.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
-use crate::common::{TestProject, test_project::FAIRWAY};
+use crate::common::TestProject;
+use crate::common::test_project::FAIRWAY;
 
 /// The lines of a picture as text.
 fn lines(picture: &str) -> Vec<String> {

@@ -1,25 +1,18 @@
 //! A terminal that nothing reads, one that is gone, and a program of a sink that hangs: nothing else waits for them.
 
-use std::{
-    fs,
-    io::{ErrorKind, Read as _},
-    process::{Child, Command, ExitStatus},
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::io::{ErrorKind, Read as _};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
 
-use fairway::os::{
-    pty::{self, Pty},
-    terminal::Size,
-};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use fairway::os::pty::{self, Pty};
+use fairway::os::terminal::Size;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
-use crate::{
-    common::{TestProject, fixtures::discard_store},
-    sessions::{Sessions, eventually},
-};
+use crate::common::TestProject;
+use crate::common::fixtures::discard_store;
+use crate::sessions::{Sessions, eventually};
 
 /// The time limit of a command on a busy machine. One that waits for a terminal would never end.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -2,10 +2,9 @@
 
 use std::process::Output;
 
-use crate::{
-    common::{TestProject, test_project::FAIRWAY},
-    sessions::{Sessions, eventually},
-};
+use crate::common::TestProject;
+use crate::common::test_project::FAIRWAY;
+use crate::sessions::{Sessions, eventually};
 
 /// A tmux server of a test, with one window that runs a shell in the project.
 pub struct Window<'a> {

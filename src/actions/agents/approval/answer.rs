@@ -5,30 +5,18 @@ use std::cell::Cell;
 use anyhow::Result;
 
 use super::request::{self, Waits, find, find_now, mark_answered, mark_busy};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{
-            approval_state::{self, LASTS, event},
-            inside_session::{self, CallPlace},
-            lookup,
-        },
-        sessions::control::{
-            answer_lock,
-            dialog::{self, RecordedDialogs},
-            running_session,
-        },
-    },
-    config::DialogProfile,
-    domain::{
-        EventKind, Refusal,
-        approval::{Approval, ApprovalStatus, Decision},
-        rules::screen_dialog::Dialog,
-        text_limits,
-    },
-    store::{WriteTx, approvals},
-    wire::{ApprovalView, tool_input},
-};
+use crate::actions::core::approval_state::{self, LASTS, event};
+use crate::actions::core::inside_session::{self, CallPlace};
+use crate::actions::core::lookup;
+use crate::actions::sessions::control::dialog::{self, RecordedDialogs};
+use crate::actions::sessions::control::{answer_lock, running_session};
+use crate::actions::{Answer, App};
+use crate::config::DialogProfile;
+use crate::domain::approval::{Approval, ApprovalStatus, Decision};
+use crate::domain::rules::screen_dialog::Dialog;
+use crate::domain::{EventKind, Refusal, text_limits};
+use crate::store::{WriteTx, approvals};
+use crate::wire::{ApprovalView, tool_input};
 
 /// Answers a pending approval: `pending` → `allowed` or `denied`, and marks the session busy. This wakes the hook that waits
 /// for the answer. Where no hook waits, the choice is typed into the agent's dialog, if the layout of the dialog is recorded

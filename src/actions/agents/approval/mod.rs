@@ -5,10 +5,8 @@ mod answer;
 mod request;
 mod wait;
 
-pub use crate::actions::core::{
-    approval_state::{ALWAYS_FIELD, expire_pending},
-    awaited_answer::AwaitedAnswer,
-};
+pub use crate::actions::core::approval_state::{ALWAYS_FIELD, expire_pending};
+pub use crate::actions::core::awaited_answer::AwaitedAnswer;
 pub use answer::answer;
 pub use request::{Waits, list, request, withdraw};
 pub use wait::{ApprovalChange, ApprovalDecision, ApprovalWait, wait, wait_for_person, watch};

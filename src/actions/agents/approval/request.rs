@@ -3,25 +3,17 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::{
-    actions::{
-        App,
-        core::{
-            approval_state::{event, with_offers},
-            awaited_answer::{self, AwaitedAnswer},
-            errors, lookup, session_events,
-        },
-    },
-    domain::{
-        EventKind, Refusal,
-        approval::{Approval, ApprovalStatus, Offers},
-        rules::session_machine::{Report, SessionEvent},
-        session::{ANSWER_SOURCE, APPROVAL_SOURCE, Activity, Session},
-    },
-    env::Timestamp,
-    store::{ReadTx, WriteTx, approvals},
-    wire::{ApprovalView, tool_input},
-};
+use crate::actions::App;
+use crate::actions::core::approval_state::{event, with_offers};
+use crate::actions::core::awaited_answer::{self, AwaitedAnswer};
+use crate::actions::core::{errors, lookup, session_events};
+use crate::domain::approval::{Approval, ApprovalStatus, Offers};
+use crate::domain::rules::session_machine::{Report, SessionEvent};
+use crate::domain::session::{ANSWER_SOURCE, APPROVAL_SOURCE, Activity, Session};
+use crate::domain::{EventKind, Refusal};
+use crate::env::Timestamp;
+use crate::store::{ReadTx, WriteTx, approvals};
+use crate::wire::{ApprovalView, tool_input};
 
 const MAX_INPUT_BYTES: usize = 8 * 1024;
 const MAX_TOOL_NAME_BYTES: usize = 256;

@@ -1,28 +1,21 @@
 //! Waiting: a hook for the answer to its permission request, and a person for requests.
 
-use std::{
-    collections::BTreeSet,
-    ops::ControlFlow,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
 use super::request::{find, mark_busy};
-use crate::{
-    actions::{
-        App,
-        core::{awaited_answer, errors, server_outage::ServerOutage},
-        sessions::attendance,
-    },
-    domain::{
-        approval::{Approval, ApprovalStatus},
-        session::Session,
-    },
-    os::exit_on_signal,
-    store::approvals,
-    wire::ApprovalView,
-};
+use crate::actions::App;
+use crate::actions::core::server_outage::ServerOutage;
+use crate::actions::core::{awaited_answer, errors};
+use crate::actions::sessions::attendance;
+use crate::domain::approval::{Approval, ApprovalStatus};
+use crate::domain::session::Session;
+use crate::os::exit_on_signal;
+use crate::store::approvals;
+use crate::wire::ApprovalView;
 
 /// How often the backend is asked whether a terminal is attached: attaching with the multiplexer's own command notifies no
 /// waiter.

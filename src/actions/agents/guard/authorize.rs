@@ -1,34 +1,26 @@
 //! Decides on a tool call, by the rules of this project or of one around it, and records the decision. Reads the log of
 //! decisions.
 
-use std::{
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    rc::Rc,
-    time::Duration,
-};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{
-    call::{EntryPoint, GuardDecision, ToolCall},
-    decide::{LoadedRules, decide, decide_with_rules, error_message, while_paused, with_short_timeout},
-};
-use crate::{
-    actions::App,
-    config::{CONFIG_FILE, Project},
-    domain::{Event, EventKind, RunId, SessionId, secrets, session::Session},
-    env::Timestamp,
-    os::user,
-    store::{
-        WriteTx,
-        guard_decisions::{self, LoggedDecision},
-        sessions,
-    },
-    wire::{LoggedDecisionView, tool_input},
-};
+use super::call::{EntryPoint, GuardDecision, ToolCall};
+use super::decide::{LoadedRules, decide, decide_with_rules, error_message, while_paused, with_short_timeout};
+use crate::actions::App;
+use crate::config::{CONFIG_FILE, Project};
+use crate::domain::session::Session;
+use crate::domain::{Event, EventKind, RunId, SessionId, secrets};
+use crate::env::Timestamp;
+use crate::os::user;
+use crate::store::guard_decisions::{self, LoggedDecision};
+use crate::store::{WriteTx, sessions};
+use crate::wire::{LoggedDecisionView, tool_input};
 
 const MAX_LOGGED_INPUT_BYTES: usize = 2_048;
 /// The longest time between the decision before a tool call and its permission request.

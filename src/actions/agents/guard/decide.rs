@@ -1,32 +1,23 @@
 //! The rules in force, and the decision on a tool call by them; records nothing.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{
-    call::{GuardDecision, ToolCall},
-    path_resolver::{PathResolver, protected_directories},
-    tool_call_parser,
-};
-use crate::{
-    actions::{
-        App,
-        core::{errors, other_host},
-    },
-    config::trust::{self, GuardTrust},
-    domain::{Role, session::Session},
-    guard::{self, Evaluation, PathLocation, Rules},
-    os::time_limit,
-    store::lanes,
-};
+use super::call::{GuardDecision, ToolCall};
+use super::path_resolver::{PathResolver, protected_directories};
+use super::tool_call_parser;
+use crate::actions::App;
+use crate::actions::core::{errors, other_host};
+use crate::config::trust::{self, GuardTrust};
+use crate::domain::Role;
+use crate::domain::session::Session;
+use crate::guard::{self, Evaluation, PathLocation, Rules};
+use crate::os::time_limit;
+use crate::store::lanes;
 
 /// Maximum evaluation time. The number of steps is limited too, so only a heavily loaded machine needs that long.
 const EVALUATION_TIMEOUT: Duration = Duration::from_secs(2);

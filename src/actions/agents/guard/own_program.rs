@@ -5,11 +5,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::call::ToolCall;
-use crate::{
-    env::{Env, vars},
-    guard::{own_tool, own_verb_programs},
-    os::executable,
-};
+use crate::env::{Env, vars};
+use crate::guard::{own_tool, own_verb_programs};
+use crate::os::executable;
 
 /// The providers' tools that run shell text in a new shell.
 const SHELL_TOOLS: &[&str] = &["Bash", "run_shell_command", "shell_command"];

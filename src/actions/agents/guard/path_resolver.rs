@@ -1,13 +1,12 @@
 //! Resolves paths, with links and `..`, before rules are evaluated.
 
-use std::{
-    collections::VecDeque,
-    ffi::OsString,
-    fs, io,
-    path::{Component, Path, PathBuf},
-};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
 
-use crate::{config::project::normalize, guard::PathLocation};
+use crate::config::project::normalize;
+use crate::guard::PathLocation;
 
 const MAX_LINKS: usize = 40;
 /// Devices that are always allowed: they store nothing.

@@ -3,18 +3,15 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::{
-    authorize::record_or_deny,
-    call::{EntryPoint, GuardDecision, ToolCall},
-    decide::{LoadedRules, error_message, with_short_timeout},
-};
-use crate::{
-    actions::App,
-    config::trust::GuardTrust,
-    domain::{Refusal, RunId, session::Session},
-    guard::PushKind,
-    store::sessions,
-};
+use super::authorize::record_or_deny;
+use super::call::{EntryPoint, GuardDecision, ToolCall};
+use super::decide::{LoadedRules, error_message, with_short_timeout};
+use crate::actions::App;
+use crate::config::trust::GuardTrust;
+use crate::domain::session::Session;
+use crate::domain::{Refusal, RunId};
+use crate::guard::PushKind;
+use crate::store::sessions;
 
 /// The name of a push in the decision log.
 const TOOL: &str = "git push";

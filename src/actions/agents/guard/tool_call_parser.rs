@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::{call::ToolCall, own_program::own_programs};
-use crate::{
-    config::project::normalize,
-    domain::Role,
-    guard::{self, Paths, ShellInput, ToolCallFacts},
-};
+use super::call::ToolCall;
+use super::own_program::own_programs;
+use crate::config::project::normalize;
+use crate::domain::Role;
+use crate::guard::{self, Paths, ShellInput, ToolCallFacts};
 
 const SHELL_TEXT_KEYS: &[&str] = &["command", "cmd", "script", "chars", "commandline", "shellcommand"];
 const ARGUMENT_KEYS: &[&str] = &["args", "argv", "arguments"];

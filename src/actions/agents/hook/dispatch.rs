@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use super::{
-    event::{HookCaller, HookEvent, HookOutcome, Reply, TranscriptReader},
-    provider_notification, resolve_session, session_start, tool, turn,
-};
-use crate::actions::{App, agents::approval::ApprovalWait, sessions::prompt::confirm_delivered};
+use super::event::{HookCaller, HookEvent, HookOutcome, Reply, TranscriptReader};
+use super::{provider_notification, resolve_session, session_start, tool, turn};
+use crate::actions::App;
+use crate::actions::agents::approval::ApprovalWait;
+use crate::actions::sessions::prompt::confirm_delivered;
 
 /// Handles a hook event. `wait` is the time limit for the answer to a permission request.
 ///

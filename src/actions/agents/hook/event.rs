@@ -1,19 +1,14 @@
 //! A hook event, its caller and the reply.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::path::{Path, PathBuf};
 
-use crate::{
-    actions::{agents::guard::ToolCall, sessions::prompt::DeliveryBatch},
-    domain::{
-        id::Label,
-        session::{HOOK_SOURCE, PROTOCOL_SOURCE, Session},
-        usage::{ToolUse, Turn},
-    },
-    os::process::ProcessKey,
-};
+use crate::actions::agents::guard::ToolCall;
+use crate::actions::sessions::prompt::DeliveryBatch;
+use crate::domain::id::Label;
+use crate::domain::session::{HOOK_SOURCE, PROTOCOL_SOURCE, Session};
+use crate::domain::usage::{ToolUse, Turn};
+use crate::os::process::ProcessKey;
 
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]

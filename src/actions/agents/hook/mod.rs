@@ -10,10 +10,10 @@ mod tool;
 mod turn;
 mod wake;
 
-pub use self::{
-    dispatch::{confirm_written, handle},
-    event::{HookCaller, HookEvent, HookOutcome, Reply, StartKind, ToolEnd, TranscriptReader, TranscriptUsage},
-    tool::{denial_message, reply_for, reply_without_rules},
-    wake::wait_for_prompts,
+pub use self::dispatch::{confirm_written, handle};
+pub use self::event::{
+    HookCaller, HookEvent, HookOutcome, Reply, StartKind, ToolEnd, TranscriptReader, TranscriptUsage,
 };
+pub use self::tool::{denial_message, reply_for, reply_without_rules};
+pub use self::wake::wait_for_prompts;
 pub use crate::actions::sessions::prompt::confirm_delivered;

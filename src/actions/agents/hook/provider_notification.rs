@@ -2,31 +2,21 @@
 
 use anyhow::Result;
 
-use super::{
-    event::{HookCaller, HookOutcome, Reply},
-    resolve_session,
-};
-use crate::{
-    actions::{
-        App,
-        agents::{approval, guard::ToolCall},
-        core::session_events,
-        queue::checkpoint,
-        sessions::parking,
-    },
-    domain::{
-        checkpoint::{CheckpointOrigin, CheckpointState},
-        rules::session_machine::SessionEvent,
-        secrets,
-        session::{Activity, Session, usage_limit_of},
-        text_limits::MAX_LINE_BYTES,
-    },
-    store::{
-        WriteTx,
-        checkpoints::{self, CheckpointFields},
-        tasks,
-    },
-};
+use super::event::{HookCaller, HookOutcome, Reply};
+use super::resolve_session;
+use crate::actions::App;
+use crate::actions::agents::approval;
+use crate::actions::agents::guard::ToolCall;
+use crate::actions::core::session_events;
+use crate::actions::queue::checkpoint;
+use crate::actions::sessions::parking;
+use crate::domain::checkpoint::{CheckpointOrigin, CheckpointState};
+use crate::domain::rules::session_machine::SessionEvent;
+use crate::domain::secrets;
+use crate::domain::session::{Activity, Session, usage_limit_of};
+use crate::domain::text_limits::MAX_LINE_BYTES;
+use crate::store::checkpoints::{self, CheckpointFields};
+use crate::store::{WriteTx, tasks};
 
 /// Maximum length of a provider's text, in characters.
 const MAX_TEXT_CHARS: usize = MAX_LINE_BYTES / 8;

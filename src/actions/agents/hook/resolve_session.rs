@@ -5,24 +5,16 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::event::{HookCaller, StartKind};
-use crate::{
-    actions::{
-        App,
-        core::{other_host, session_events},
-        sessions::{
-            actor,
-            report::upsert::{self, LocalHost, SessionPatch},
-        },
-    },
-    domain::{
-        SessionId,
-        lane::{Lane, LaneStatus},
-        rules::session_machine::{Report, SessionEvent},
-        session::Session,
-    },
-    os::process::{ProcessKey, ProcessStatus},
-    store::{ReadTx, WriteTx, lanes, session_reports, sessions},
-};
+use crate::actions::App;
+use crate::actions::core::{other_host, session_events};
+use crate::actions::sessions::actor;
+use crate::actions::sessions::report::upsert::{self, LocalHost, SessionPatch};
+use crate::domain::SessionId;
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::domain::rules::session_machine::{Report, SessionEvent};
+use crate::domain::session::Session;
+use crate::os::process::{ProcessKey, ProcessStatus};
+use crate::store::{ReadTx, WriteTx, lanes, session_reports, sessions};
 
 enum Resolved {
     Live(Session),

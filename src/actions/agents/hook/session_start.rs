@@ -4,22 +4,15 @@ use std::fs;
 
 use anyhow::Result;
 
-use super::{
-    event::{HookCaller, HookOutcome, Reply, StartKind},
-    resolve_session,
-};
-use crate::{
-    actions::{
-        App,
-        agents::runtime::{self, context::Mode},
-        core::session_events,
-    },
-    domain::{
-        rules::session_machine::{Report, SessionEvent},
-        session::Activity,
-    },
-    store::session_reports,
-};
+use super::event::{HookCaller, HookOutcome, Reply, StartKind};
+use super::resolve_session;
+use crate::actions::App;
+use crate::actions::agents::runtime;
+use crate::actions::agents::runtime::context::Mode;
+use crate::actions::core::session_events;
+use crate::domain::rules::session_machine::{Report, SessionEvent};
+use crate::domain::session::Activity;
+use crate::store::session_reports;
 
 /// The end of a context that was cut to the provider's limit.
 const TRUNCATION_NOTE: &str = "\n… shortened; full text: fairway prime\n";

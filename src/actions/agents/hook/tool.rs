@@ -1,33 +1,24 @@
 //! Tool calls: decides before a call, records after it.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{
-    event::{HookCaller, HookOutcome, Reply, ToolEnd},
-    resolve_session, turn,
-};
-use crate::{
-    actions::{
-        App,
-        agents::{
-            approval::{self, ApprovalWait},
-            guard::{self, EntryPoint, GuardDecision, ToolCall},
-        },
-        core::session_events,
-        land::overlap,
-        sessions::report::{own_program, telemetry},
-    },
-    config::OverlapAction,
-    domain::{
-        message::Channel,
-        session::{Activity, SCREEN_SOURCE, Session},
-        usage::Turn,
-    },
-    guard::{OWN_VERB_REASON, may_write},
-    store::{approvals, session_reports},
-};
+use super::event::{HookCaller, HookOutcome, Reply, ToolEnd};
+use super::{resolve_session, turn};
+use crate::actions::App;
+use crate::actions::agents::approval::{self, ApprovalWait};
+use crate::actions::agents::guard::{self, EntryPoint, GuardDecision, ToolCall};
+use crate::actions::core::session_events;
+use crate::actions::land::overlap;
+use crate::actions::sessions::report::{own_program, telemetry};
+use crate::config::OverlapAction;
+use crate::domain::message::Channel;
+use crate::domain::session::{Activity, SCREEN_SOURCE, Session};
+use crate::domain::usage::Turn;
+use crate::guard::{OWN_VERB_REASON, may_write};
+use crate::store::{approvals, session_reports};
 
 /// Decides on a tool call by the guard rules. Without rules the provider decides. Denies every call of an ended session.
 ///

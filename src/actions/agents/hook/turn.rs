@@ -4,27 +4,17 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{
-    event::{HookCaller, HookOutcome, Reply, TranscriptReader, TranscriptUsage},
-    resolve_session,
-};
-use crate::{
-    actions::{
-        App,
-        agents::{approval, runtime},
-        core::{awaited_answer, lookup, session_events},
-        sessions::{
-            budget, prompt, reminder,
-            report::{own_program, telemetry},
-        },
-    },
-    domain::{
-        ended_turn,
-        message::Channel,
-        session::{Activity, Session, SessionStatus},
-    },
-    store::{WriteTx, session_reports},
-};
+use super::event::{HookCaller, HookOutcome, Reply, TranscriptReader, TranscriptUsage};
+use super::resolve_session;
+use crate::actions::App;
+use crate::actions::agents::{approval, runtime};
+use crate::actions::core::{awaited_answer, lookup, session_events};
+use crate::actions::sessions::report::{own_program, telemetry};
+use crate::actions::sessions::{budget, prompt, reminder};
+use crate::domain::ended_turn;
+use crate::domain::message::Channel;
+use crate::domain::session::{Activity, Session, SessionStatus};
+use crate::store::{WriteTx, session_reports};
 
 /// Sets the session to busy and delivers waiting prompts together with the prompt that starts the turn. A subagent gets no
 /// prompts.

@@ -1,40 +1,23 @@
 //! The wake hook: waits beside an idle agent for prompts, and notices the agent's exit at once.
 
-use std::{
-    os::fd::{AsFd, BorrowedFd},
-    time::Duration,
-};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{
-    event::{HookCaller, StartKind},
-    resolve_session,
-};
-use crate::{
-    actions::{
-        App,
-        core::{
-            errors,
-            server_outage::{self, ServerOutage},
-            session_events,
-        },
-        sessions::{
-            liveness::check_exited,
-            prompt::{self, DeliveryBatch, listener},
-        },
-    },
-    domain::{
-        message::{Channel, MessageStatus, Recipient},
-        rules::delivery::FIRST_TURN_TIMEOUT,
-        session::{Activity, Session},
-    },
-    os::{
-        poll,
-        process::{self, ProcessStatus},
-    },
-    store::{messages, sessions},
-};
+use super::event::{HookCaller, StartKind};
+use super::resolve_session;
+use crate::actions::App;
+use crate::actions::core::server_outage::{self, ServerOutage};
+use crate::actions::core::{errors, session_events};
+use crate::actions::sessions::liveness::check_exited;
+use crate::actions::sessions::prompt::{self, DeliveryBatch, listener};
+use crate::domain::message::{Channel, MessageStatus, Recipient};
+use crate::domain::rules::delivery::FIRST_TURN_TIMEOUT;
+use crate::domain::session::{Activity, Session};
+use crate::os::poll;
+use crate::os::process::{self, ProcessStatus};
+use crate::store::{messages, sessions};
 
 /// Offers by other channels that expire later than this are not waited for.
 const MAX_OFFER_WAIT: Duration = Duration::from_secs(600);

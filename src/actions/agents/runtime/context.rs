@@ -6,21 +6,15 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::session_of_run;
+use crate::actions::agents::agent_context;
 pub use crate::actions::agents::context_sections::{Mode, Section, SectionKind};
-use crate::{
-    actions::{
-        Answer, App,
-        agents::agent_context,
-        sessions::prompt::{self, NewPrompt},
-    },
-    domain::{
-        Refusal, RunId,
-        id::Label,
-        message::{GOES_NOW, Priority},
-        session::Session,
-    },
-    wire::{ContextView, MessageView, SectionView},
-};
+use crate::actions::sessions::prompt::{self, NewPrompt};
+use crate::actions::{Answer, App};
+use crate::domain::id::Label;
+use crate::domain::message::{GOES_NOW, Priority};
+use crate::domain::session::Session;
+use crate::domain::{Refusal, RunId};
+use crate::wire::{ContextView, MessageView, SectionView};
 
 /// The source of pushed context.
 pub const SOURCE: &str = "prime";

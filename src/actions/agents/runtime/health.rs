@@ -3,23 +3,16 @@
 use anyhow::Result;
 
 use super::{report_context_usage, session_of_run};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{lookup, session_events},
-        sessions::{budget, liveness::facts},
-    },
-    domain::{
-        Refusal, RunId,
-        rules::runtime_health::{self, Health},
-        secrets,
-        session::{Activity, Session},
-        text_limits,
-    },
-    env::Timestamp,
-    store::{ReadTx, session_reports},
-    wire::{HealthView, HeartbeatView},
-};
+use crate::actions::core::{lookup, session_events};
+use crate::actions::sessions::budget;
+use crate::actions::sessions::liveness::facts;
+use crate::actions::{Answer, App};
+use crate::domain::rules::runtime_health::{self, Health};
+use crate::domain::session::{Activity, Session};
+use crate::domain::{Refusal, RunId, secrets, text_limits};
+use crate::env::Timestamp;
+use crate::store::{ReadTx, session_reports};
+use crate::wire::{HealthView, HeartbeatView};
 
 /// The source of activity reported by heartbeats.
 pub const SOURCE: &str = "heartbeat";

@@ -3,29 +3,20 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::{
-    actions::{
-        Answer, App,
-        core::{lookup, session_events},
-        sessions::{
-            budget,
-            report::upsert::{self, LocalHost, SessionPatch},
-        },
-    },
-    domain::{
-        LaneName, Refusal, Role, RunId, SessionId, TaskId,
-        id::Label,
-        lifecycle::{LifecycleEvent, event_time},
-        rules::session_machine::SessionEvent,
-        secrets,
-        session::{Activity, Session, SessionStatus},
-        text_limits,
-    },
-    env::Timestamp,
-    os::process::ProcessKey,
-    store::{WriteTx, session_reports, sessions},
-    wire::{LifecycleView, integer::whole_number},
-};
+use crate::actions::core::{lookup, session_events};
+use crate::actions::sessions::budget;
+use crate::actions::sessions::report::upsert::{self, LocalHost, SessionPatch};
+use crate::actions::{Answer, App};
+use crate::domain::id::Label;
+use crate::domain::lifecycle::{LifecycleEvent, event_time};
+use crate::domain::rules::session_machine::SessionEvent;
+use crate::domain::session::{Activity, Session, SessionStatus};
+use crate::domain::{LaneName, Refusal, Role, RunId, SessionId, TaskId, secrets, text_limits};
+use crate::env::Timestamp;
+use crate::os::process::ProcessKey;
+use crate::store::{WriteTx, session_reports, sessions};
+use crate::wire::LifecycleView;
+use crate::wire::integer::whole_number;
 
 /// The source of activity reported by lifecycle events.
 pub const SOURCE: &str = "lifecycle";

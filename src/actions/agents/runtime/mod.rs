@@ -5,4 +5,5 @@ pub mod context;
 pub mod health;
 pub mod lifecycle;
 
-pub use crate::actions::{core::lookup::session_of_run, sessions::report::context_threshold::report_context_usage};
+pub use crate::actions::core::lookup::session_of_run;
+pub use crate::actions::sessions::report::context_threshold::report_context_usage;

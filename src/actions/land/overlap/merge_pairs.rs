@@ -1,25 +1,19 @@
 //! Judging pairs of snapshots by git's own merge, all in one process.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-    time::Instant,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Instant;
 
 use anyhow::Result;
 
 use super::worktree_snapshots::snapshot_paths;
-use crate::{
-    actions::App,
-    domain::{
-        LaneName,
-        landing::{Landing, LandingState},
-        overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel, SnapshotPath},
-        rules::overlap as rule,
-    },
-    os::git::{Git, GitError, MergeOutcome, MergeRepository, RepositoryFacts},
-    store::landings,
-};
+use crate::actions::App;
+use crate::domain::LaneName;
+use crate::domain::landing::{Landing, LandingState};
+use crate::domain::overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel, SnapshotPath};
+use crate::domain::rules::overlap as rule;
+use crate::os::git::{Git, GitError, MergeOutcome, MergeRepository, RepositoryFacts};
+use crate::store::landings;
 
 /// How many of the newest landings are searched.
 const MAX_LANDINGS: i64 = 200;

@@ -1,23 +1,23 @@
 //! Recording snapshots and overlaps, and sending messages to the sessions of a pair.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::json;
 
-use super::{merge_pairs::Verdict, worktree_snapshots::local_host};
-use crate::{
-    actions::{App, mail::send, queue::lane::checkout},
-    config::{OverlapAction, sandbox_defaults},
-    domain::{
-        Event, EventKind, LaneName,
-        event::EventValue,
-        message::{Priority, Recipient},
-        overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel},
-    },
-    render::escape_line,
-    store::{WriteTx, lanes, overlaps, sessions},
-};
+use super::merge_pairs::Verdict;
+use super::worktree_snapshots::local_host;
+use crate::actions::App;
+use crate::actions::mail::send;
+use crate::actions::queue::lane::checkout;
+use crate::config::{OverlapAction, sandbox_defaults};
+use crate::domain::event::EventValue;
+use crate::domain::message::{Priority, Recipient};
+use crate::domain::overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel};
+use crate::domain::{Event, EventKind, LaneName};
+use crate::render::escape_line;
+use crate::store::{WriteTx, lanes, overlaps, sessions};
 
 /// The source of the messages.
 const SOURCE: &str = "overlap";

@@ -1,36 +1,24 @@
 //! Looking at the lanes and judging what has changed.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{
-    merge_pairs::PairJudge,
-    record::{self, Found},
-    worktree_snapshots::{SnapshotTaker, local_host},
-};
-use crate::{
-    actions::{
-        App,
-        core::errors,
-        queue::lane::checkout::{self, Presence},
-    },
-    domain::{
-        LaneName,
-        lane::{Lane, LaneStatus},
-        overlap::{LaneOverlap, LaneSnapshot},
-    },
-    os::{
-        files,
-        git::{Git, RepositoryFacts},
-        lock::FileLock,
-    },
-    store::{lanes, overlaps},
-};
+use super::merge_pairs::PairJudge;
+use super::record::{self, Found};
+use super::worktree_snapshots::{SnapshotTaker, local_host};
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::actions::queue::lane::checkout::{self, Presence};
+use crate::domain::LaneName;
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::domain::overlap::{LaneOverlap, LaneSnapshot};
+use crate::os::files;
+use crate::os::git::{Git, RepositoryFacts};
+use crate::os::lock::FileLock;
+use crate::store::{lanes, overlaps};
 
 /// The name of the directory below the state directory.
 const DIR: &str = "overlap";

@@ -3,25 +3,17 @@
 use anyhow::Result;
 
 use super::Refreshed;
-use crate::{
-    actions::{
-        App,
-        core::{lookup, other_host},
-        queue::lane::checkout,
-    },
-    domain::{
-        LaneName, TaskId,
-        lane::Lane,
-        overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel},
-        rules::globs,
-        task::Task,
-    },
-    store::{
-        ReadTx, lanes,
-        tasks::{self, ListScope},
-    },
-    wire::{CommandView, OverlapFileView, OverlapLaneView, OverlapPairView, OverlapView},
-};
+use crate::actions::App;
+use crate::actions::core::{lookup, other_host};
+use crate::actions::queue::lane::checkout;
+use crate::domain::lane::Lane;
+use crate::domain::overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel};
+use crate::domain::rules::globs;
+use crate::domain::task::Task;
+use crate::domain::{LaneName, TaskId};
+use crate::store::tasks::{self, ListScope};
+use crate::store::{ReadTx, lanes};
+use crate::wire::{CommandView, OverlapFileView, OverlapLaneView, OverlapPairView, OverlapView};
 
 /// The lane or the task that a call asks about; without both, everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

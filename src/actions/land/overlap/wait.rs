@@ -1,22 +1,17 @@
 //! Waiting for a new overlap.
 
-use std::{
-    collections::BTreeSet,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
 use super::{Scope, Selection, refresh, view};
-use crate::{
-    actions::{
-        App,
-        core::{errors, server_outage::ServerOutage},
-    },
-    config::show_duration,
-    domain::Refusal,
-    wire::{OverlapPairView, OverlapView},
-};
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::actions::core::server_outage::ServerOutage;
+use crate::config::show_duration;
+use crate::domain::Refusal;
+use crate::wire::{OverlapPairView, OverlapView};
 
 /// How long a look at all lanes may take.
 pub const LOOK_LIMIT: Duration = Duration::from_secs(120);

@@ -1,35 +1,21 @@
 //! Snapshots of the lanes' worktrees.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use crate::{
-    actions::{
-        App,
-        queue::{
-            base_commit,
-            lane::{
-                checkout::{self, Presence},
-                work,
-            },
-        },
-    },
-    domain::{
-        lane::Lane,
-        lane_work::{Head, LaneWork, WorkState},
-        overlap::{LaneSnapshot, LineRange, SnapshotPath},
-    },
-    os::{
-        digest::sha256_hex,
-        git::{
-            ChangedLines, ChangedPart, ChangedPath, Git, KnownFork, RepositoryFacts, SnapshotFailure,
-            SnapshotRepository, WorktreeSnapshot,
-        },
-        host,
-    },
+use crate::actions::App;
+use crate::actions::queue::base_commit;
+use crate::actions::queue::lane::checkout::{self, Presence};
+use crate::actions::queue::lane::work;
+use crate::domain::lane::Lane;
+use crate::domain::lane_work::{Head, LaneWork, WorkState};
+use crate::domain::overlap::{LaneSnapshot, LineRange, SnapshotPath};
+use crate::os::digest::sha256_hex;
+use crate::os::git::{
+    ChangedLines, ChangedPart, ChangedPath, Git, KnownFork, RepositoryFacts, SnapshotFailure, SnapshotRepository,
+    WorktreeSnapshot,
 };
+use crate::os::host;
 
 /// Above this number of changed paths of a lane, the changed lines are not kept.
 const MAX_PATHS_WITH_LINES: usize = 5000;

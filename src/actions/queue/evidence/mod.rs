@@ -1,32 +1,25 @@
 //! Evidence: add, produce by running a check, list and show.
 
-use std::{
-    fs::{self, File},
-    io::Read,
-    path::Path,
-};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
 
 use anyhow::Result;
 use sha2::{Digest, Sha256};
 
 use super::task_worktree;
-use crate::{
-    actions::{Answer, App, core::lookup},
-    domain::{
-        Event, EventKind, Refusal, TaskId, ansi,
-        evidence::{DEFAULT_KIND, Evidence, EvidenceResult, PROVIDER_KIND},
-        id::Label,
-        rules::fencing::TaskWrite,
-        secrets,
-        session::Session,
-        task::Task,
-        text_limits,
-    },
-    env::Timestamp,
-    os::digest::hex,
-    store::{StoreError, WriteTx, evidence},
-    wire::{EvidenceDetailView, EvidenceOutputView},
-};
+use crate::actions::core::lookup;
+use crate::actions::{Answer, App};
+use crate::domain::evidence::{DEFAULT_KIND, Evidence, EvidenceResult, PROVIDER_KIND};
+use crate::domain::id::Label;
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::session::Session;
+use crate::domain::task::Task;
+use crate::domain::{Event, EventKind, Refusal, TaskId, ansi, secrets, text_limits};
+use crate::env::Timestamp;
+use crate::os::digest::hex;
+use crate::store::{StoreError, WriteTx, evidence};
+use crate::wire::{EvidenceDetailView, EvidenceOutputView};
 
 pub mod run;
 

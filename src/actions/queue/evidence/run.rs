@@ -1,47 +1,34 @@
 //! Observed evidence: run a program and record its result.
 
-use std::{
-    ffi::{OsStr, OsString},
-    fs,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
 use super::insert;
-use crate::{
-    actions::{
-        Answer, App, IdempotencyKey,
-        core::{
-            check_slot::{self, Turn},
-            errors, lane_env, lookup,
-            work_sandbox::{self, Apart, WorkSandbox},
-        },
-        queue::task_worktree,
-    },
-    domain::{
-        Actor, Event, EventKind, LaneName, Refusal, TaskId, commit_id,
-        evidence::{DEFAULT_KIND, Evidence, EvidenceResult},
-        id::Label,
-        rules::fencing::TaskWrite,
-        task::Task,
-        text_limits,
-    },
-    env::Timestamp,
-    os::{
-        digest::sha256_hex,
-        exit_reason::ExitReason,
-        files,
-        git::Git,
-        head_tail_buffer::HeadTailBuffer,
-        process::{ProcessKey, ProcessStatus},
-        run_streaming::{self, Stream, StreamError, StreamResult, StreamedProgram},
-    },
-    render::escape_controls,
-    store::{ReadTx, WriteTx, events},
-};
+use crate::actions::core::check_slot::{self, Turn};
+use crate::actions::core::work_sandbox::{self, Apart, WorkSandbox};
+use crate::actions::core::{errors, lane_env, lookup};
+use crate::actions::queue::task_worktree;
+use crate::actions::{Answer, App, IdempotencyKey};
+use crate::domain::evidence::{DEFAULT_KIND, Evidence, EvidenceResult};
+use crate::domain::id::Label;
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::task::Task;
+use crate::domain::{Actor, Event, EventKind, LaneName, Refusal, TaskId, commit_id, text_limits};
+use crate::env::Timestamp;
+use crate::os::digest::sha256_hex;
+use crate::os::exit_reason::ExitReason;
+use crate::os::files;
+use crate::os::git::Git;
+use crate::os::head_tail_buffer::HeadTailBuffer;
+use crate::os::process::{ProcessKey, ProcessStatus};
+use crate::os::run_streaming::{self, Stream, StreamError, StreamResult, StreamedProgram};
+use crate::render::escape_controls;
+use crate::store::{ReadTx, WriteTx, events};
 
 /// The maximum size of the stored output; the middle of a longer output is dropped.
 const CAPTURE_LIMIT_BYTES: usize = 1024 * 1024;

@@ -2,31 +2,21 @@
 
 use anyhow::Result;
 
-use super::{
-    HandoffForActor, load_for, record_answer,
-    work::{self, HandedWork},
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::lookup,
-        queue::{
-            handoff, landed_here,
-            lane::{checkout, worktree},
-            task::claim_place::{self, PlannedPlace},
-        },
-    },
-    domain::{
-        Actor, LaneName, Refusal, Role,
-        claim::{Claim, Takeover},
-        handoff::{Handoff, HandoffStatus},
-        lane::Lane,
-        rules::{self, claim as lanes_rule},
-        task::Task,
-    },
-    store::{ReadTx, WriteTx, claims, tasks},
-    wire::{AcceptedHandoffView, LaneSyncView},
-};
+use super::work::{self, HandedWork};
+use super::{HandoffForActor, load_for, record_answer};
+use crate::actions::core::lookup;
+use crate::actions::queue::lane::{checkout, worktree};
+use crate::actions::queue::task::claim_place::{self, PlannedPlace};
+use crate::actions::queue::{handoff, landed_here};
+use crate::actions::{Answer, App};
+use crate::domain::claim::{Claim, Takeover};
+use crate::domain::handoff::{Handoff, HandoffStatus};
+use crate::domain::lane::Lane;
+use crate::domain::rules::{self, claim as lanes_rule};
+use crate::domain::task::Task;
+use crate::domain::{Actor, LaneName, Refusal, Role};
+use crate::store::{ReadTx, WriteTx, claims, tasks};
+use crate::wire::{AcceptedHandoffView, LaneSyncView};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acceptance {

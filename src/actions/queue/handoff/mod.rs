@@ -2,22 +2,16 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        Answer, App,
-        core::{ForceReason, lookup},
-    },
-    domain::{
-        Event, EventKind, LaneName, Refusal, Role, TaskId,
-        handoff::{Handoff, HandoffStatus},
-        rules::{fencing::TaskWrite, handoff as rule},
-        session::Session,
-        task::Task,
-        text_limits,
-    },
-    env::Timestamp,
-    store::{ReadTx, StoreError, WriteTx, handoffs},
-};
+use crate::actions::core::{ForceReason, lookup};
+use crate::actions::{Answer, App};
+use crate::domain::handoff::{Handoff, HandoffStatus};
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::rules::handoff as rule;
+use crate::domain::session::Session;
+use crate::domain::task::Task;
+use crate::domain::{Event, EventKind, LaneName, Refusal, Role, TaskId, text_limits};
+use crate::env::Timestamp;
+use crate::store::{ReadTx, StoreError, WriteTx, handoffs};
 
 pub mod accept;
 mod work;

@@ -4,33 +4,20 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        core::lookup,
-        queue::{
-            lane::{
-                checkout,
-                sync::{self, Incoming, LaneUpdate},
-                work, worktree,
-            },
-            task_worktree,
-        },
-    },
-    domain::{
-        LaneName, Refusal, TaskId, commit_id,
-        handoff::Handoff,
-        lane::Lane,
-        lane_work::{Head, LaneWork},
-        task::Task,
-    },
-    os::{
-        git::{Git, UncommittedWork},
-        lock::FileLock,
-    },
-    store::ReadTx,
-    wire::HandedWorkView,
-};
+use crate::actions::App;
+use crate::actions::core::lookup;
+use crate::actions::queue::lane::sync::{self, Incoming, LaneUpdate};
+use crate::actions::queue::lane::{checkout, work, worktree};
+use crate::actions::queue::task_worktree;
+use crate::domain::handoff::Handoff;
+use crate::domain::lane::Lane;
+use crate::domain::lane_work::{Head, LaneWork};
+use crate::domain::task::Task;
+use crate::domain::{LaneName, Refusal, TaskId, commit_id};
+use crate::os::git::{Git, UncommittedWork};
+use crate::os::lock::FileLock;
+use crate::store::ReadTx;
+use crate::wire::HandedWorkView;
 
 #[derive(Debug, Clone)]
 pub(super) struct HandedWork {

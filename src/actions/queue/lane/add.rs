@@ -4,24 +4,17 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{
-    edit::{self, LanePatch, here},
-    gaps::{self, Gap},
-    worktree::{self, WorktreePlan},
-};
-use crate::{
-    actions::{Answer, App, queue::base_commit},
-    domain::{
-        Event, EventKind, LaneName, Refusal,
-        lane::{Lane, LaneStatus},
-    },
-    env::Timestamp,
-    os::{
-        git::{Git, Repository},
-        host,
-    },
-    store::{ReadTx, WriteTx, lanes},
-};
+use super::edit::{self, LanePatch, here};
+use super::gaps::{self, Gap};
+use super::worktree::{self, WorktreePlan};
+use crate::actions::queue::base_commit;
+use crate::actions::{Answer, App};
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::domain::{Event, EventKind, LaneName, Refusal};
+use crate::env::Timestamp;
+use crate::os::git::{Git, Repository};
+use crate::os::host;
+use crate::store::{ReadTx, WriteTx, lanes};
 
 pub fn add(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;

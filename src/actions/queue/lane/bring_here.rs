@@ -4,17 +4,15 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{edit::here, worktree};
-use crate::{
-    actions::{
-        App,
-        core::{errors, lookup, other_host},
-        queue::base_commit,
-    },
-    domain::{Event, EventKind, LaneName, Refusal, lane::Lane},
-    os::git::{FastForward, Fetched, Git, Repository, Upstream},
-    store::lanes,
-};
+use super::edit::here;
+use super::worktree;
+use crate::actions::App;
+use crate::actions::core::{errors, lookup, other_host};
+use crate::actions::queue::base_commit;
+use crate::domain::lane::Lane;
+use crate::domain::{Event, EventKind, LaneName, Refusal};
+use crate::os::git::{FastForward, Fetched, Git, Repository, Upstream};
+use crate::store::lanes;
 
 /// Fetches a lane's branch and makes its worktree on this host. Returns notes for the person. The worktree of the other host is
 /// left alone. A lane whose worktree is here stays as it is.

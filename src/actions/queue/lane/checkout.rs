@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, core::other_host},
-    config::project::worktree_damage,
-    domain::{Refusal, lane::Lane},
-    env::vars,
-    os::git::{Git, GitError, MergeRepository, Scratch},
-};
+use crate::actions::App;
+use crate::actions::core::other_host;
+use crate::config::project::worktree_damage;
+use crate::domain::Refusal;
+use crate::domain::lane::Lane;
+use crate::env::vars;
+use crate::os::git::{Git, GitError, MergeRepository, Scratch};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Presence {

@@ -4,23 +4,15 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{
-    checkout::{self, Presence},
-    copies::Copies,
-    edit, removal, status, worktree,
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{lookup, other_host},
-    },
-    domain::{
-        Event, EventKind, LaneName, Refusal, SessionId,
-        lane::{Lane, LaneStatus},
-    },
-    os::git::{Git, Repository},
-    store::{WriteTx, lanes},
-};
+use super::checkout::{self, Presence};
+use super::copies::Copies;
+use super::{edit, removal, status, worktree};
+use crate::actions::core::{lookup, other_host};
+use crate::actions::{Answer, App};
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::domain::{Event, EventKind, LaneName, Refusal, SessionId};
+use crate::os::git::{Git, Repository};
+use crate::store::{WriteTx, lanes};
 
 const VERB: &str = "remove the worktree of";
 

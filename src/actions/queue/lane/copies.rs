@@ -1,31 +1,24 @@
 //! Copies of ignored files of the main checkout in a lane's worktree: of those that `.worktreeinclude` or `[lanes] include` names.
 //! Their digests are kept beside git's record of the worktree, and go with it.
 
-use std::{
-    collections::BTreeSet,
-    ffi::OsString,
-    fs::{self, File},
-    io::{self, Seek},
-    os::unix::{
-        ffi::{OsStrExt, OsStringExt},
-        fs::PermissionsExt,
-    },
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Seek};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::{
-    actions::App,
-    config::project::{linked_git_dir, worktree_top},
-    domain::{Refusal, bytes, lane::Lane, plural},
-    os::{
-        digest::{sha256_hex, sha256_hex_of},
-        files,
-        git::Git,
-        opened_dir::BeneathRoot,
-    },
-};
+use crate::actions::App;
+use crate::config::project::{linked_git_dir, worktree_top};
+use crate::domain::lane::Lane;
+use crate::domain::{Refusal, bytes, plural};
+use crate::os::digest::{sha256_hex, sha256_hex_of};
+use crate::os::files;
+use crate::os::git::Git;
+use crate::os::opened_dir::BeneathRoot;
 
 /// The file with patterns at the top of the main checkout, which other tools read too.
 pub const INCLUDE_FILE: &str = ".worktreeinclude";

@@ -3,15 +3,16 @@
 use anyhow::Result;
 
 use super::{checkout, work};
-use crate::{
-    actions::{App, core::lookup, queue::base_commit},
-    config::sandbox_defaults,
-    domain::{LaneName, Refusal, lane::Lane},
-    env::Timestamp,
-    os::git::{ChangedFile, DiffFormat, EarlierCommit, Git, WorktreeDiff},
-    store::events,
-    wire::{FileDiffView, LaneDiffView},
-};
+use crate::actions::App;
+use crate::actions::core::lookup;
+use crate::actions::queue::base_commit;
+use crate::config::sandbox_defaults;
+use crate::domain::lane::Lane;
+use crate::domain::{LaneName, Refusal};
+use crate::env::Timestamp;
+use crate::os::git::{ChangedFile, DiffFormat, EarlierCommit, Git, WorktreeDiff};
+use crate::store::events;
+use crate::wire::{FileDiffView, LaneDiffView};
 
 /// The difference between a lane's worktree and its base, or the commit that `since` names, as a document. It includes
 /// uncommitted and new files. Nothing is written to the repository.

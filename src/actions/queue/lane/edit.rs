@@ -4,19 +4,16 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        Answer, App,
-        core::{last_heard::LastHeard, lookup, other_host},
-    },
-    domain::{
-        Event, EventKind, LaneName, Refusal, Role, branch_name, id::Label, lane::Lane, sandbox::SandboxClass,
-        text_limits,
-    },
-    os::host,
-    store::{ReadTx, WriteTx, hosts, lanes, tasks},
-    wire::LaneView,
-};
+use crate::actions::core::last_heard::LastHeard;
+use crate::actions::core::{lookup, other_host};
+use crate::actions::{Answer, App};
+use crate::domain::id::Label;
+use crate::domain::lane::Lane;
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::{Event, EventKind, LaneName, Refusal, Role, branch_name, text_limits};
+use crate::os::host;
+use crate::store::{ReadTx, WriteTx, hosts, lanes, tasks};
+use crate::wire::LaneView;
 
 /// Changes fields of a lane. A branch or worktree that is set here belongs to the user, so `lane rm` will leave it.
 pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {

@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
-use crate::{
-    actions::App,
-    domain::plural,
-    os::git::{Git, GitError},
-};
+use crate::actions::App;
+use crate::domain::plural;
+use crate::os::git::{Git, GitError};
 
 /// Something that a worktree lacks.
 pub(in crate::actions) struct Gap {

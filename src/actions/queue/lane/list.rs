@@ -1,33 +1,26 @@
 //! Lists and shows lanes.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::{
-    checkout::{self, Presence},
-    setup, work, worktree,
-};
-use crate::{
-    actions::{
-        App,
-        core::{
-            lane_env, lookup, other_host,
-            session_overview::{self, SessionScope},
-        },
-        queue::claimants::Claimants,
-    },
-    domain::{LaneName, lane::Lane, message::Recipient, session_facts::SessionOverview, task::Task},
-    os::{disk_usage::DiskUsage, git::Git},
-    store::{
-        ReadTx, checkpoints, handoffs, lanes, messages, overview,
-        tasks::{self, ListScope},
-    },
-    wire::{LaneDetailView, LaneGitView, LaneView, SessionOverviewView, TaskView},
-};
+use super::checkout::{self, Presence};
+use super::{setup, work, worktree};
+use crate::actions::App;
+use crate::actions::core::session_overview::{self, SessionScope};
+use crate::actions::core::{lane_env, lookup, other_host};
+use crate::actions::queue::claimants::Claimants;
+use crate::domain::LaneName;
+use crate::domain::lane::Lane;
+use crate::domain::message::Recipient;
+use crate::domain::session_facts::SessionOverview;
+use crate::domain::task::Task;
+use crate::os::disk_usage::DiskUsage;
+use crate::os::git::Git;
+use crate::store::tasks::{self, ListScope};
+use crate::store::{ReadTx, checkpoints, handoffs, lanes, messages, overview};
+use crate::wire::{LaneDetailView, LaneGitView, LaneView, SessionOverviewView, TaskView};
 
 /// Every lane, by name. `with_git` adds the state of each worktree, which takes some calls of git per lane.
 pub fn list(app: &App, with_git: bool) -> Result<Vec<LaneView>> {

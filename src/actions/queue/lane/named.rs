@@ -4,17 +4,12 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        core::{lookup, only::Choice, other_host},
-    },
-    domain::{
-        LaneName, Refusal, TaskId,
-        lane::{Lane, LaneStatus},
-    },
-    store::{ReadTx, lanes},
-};
+use crate::actions::App;
+use crate::actions::core::only::Choice;
+use crate::actions::core::{lookup, other_host};
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::domain::{LaneName, Refusal, TaskId};
+use crate::store::{ReadTx, lanes};
 
 /// The lane with this name, else that of the task with this id. Without a name: the lane in whose worktree the caller is, else the
 /// only lane that has a worktree here.

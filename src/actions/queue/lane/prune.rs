@@ -4,25 +4,15 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 
-use super::{
-    checkout::{self, Presence},
-    close,
-    removal::{self, LaneAgents},
-    worktree,
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{errors, other_host},
-    },
-    domain::{
-        Refusal, commit_id,
-        lane::{Lane, LaneStatus},
-        plural,
-    },
-    store::lanes,
-    wire::{KeptLaneView, LanePruneView, PrunedLaneView},
-};
+use super::checkout::{self, Presence};
+use super::removal::{self, LaneAgents};
+use super::{close, worktree};
+use crate::actions::core::{errors, other_host};
+use crate::actions::{Answer, App};
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::domain::{Refusal, commit_id, plural};
+use crate::store::lanes;
+use crate::wire::{KeptLaneView, LanePruneView, PrunedLaneView};
 
 /// Removes the worktrees and branches that Fairway made for closed lanes; with `agents` also for those whose work has landed,
 /// after their agents have ended. A worktree stays while a session, a claim or a job needs it, or while the base lacks some of

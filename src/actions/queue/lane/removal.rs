@@ -1,22 +1,21 @@
 //! Removing the branch and the worktree that Fairway made for a lane, unless they have work of their own.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 use anyhow::Result;
 
-use super::{
-    checkout, setup, work,
-    worktree::{self, Checkout},
-};
-use crate::{
-    actions::{
-        App,
-        queue::{base_commit, landing_unit::is_in_base},
-    },
-    domain::{LaneName, Refusal, SessionId, commit_id, lane::Lane, plural, session::Session},
-    os::git::{Git, GitError, LaneClone, ListedWorktree, Repository},
-    store::{ReadTx, jobs, lanes, sessions, tasks},
-};
+use super::worktree::{self, Checkout};
+use super::{checkout, setup, work};
+use crate::actions::App;
+use crate::actions::queue::base_commit;
+use crate::actions::queue::landing_unit::is_in_base;
+use crate::domain::lane::Lane;
+use crate::domain::session::Session;
+use crate::domain::{LaneName, Refusal, SessionId, commit_id, plural};
+use crate::os::git::{Git, GitError, LaneClone, ListedWorktree, Repository};
+use crate::store::{ReadTx, jobs, lanes, sessions, tasks};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Removed {

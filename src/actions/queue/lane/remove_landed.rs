@@ -4,22 +4,16 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{
-    checkout::{self, Presence},
-    close,
-    removal::{self, LaneAgents},
-    setup, status,
-    worktree::{self, Checkout},
-};
-use crate::{
-    actions::{
-        App,
-        core::{lookup, other_host},
-    },
-    domain::{LaneName, SessionId, lane::LaneStatus, plural},
-    os::git::{Git, LaneClone, Repository},
-    store::lanes,
-};
+use super::checkout::{self, Presence};
+use super::removal::{self, LaneAgents};
+use super::worktree::{self, Checkout};
+use super::{close, setup, status};
+use crate::actions::App;
+use crate::actions::core::{lookup, other_host};
+use crate::domain::lane::LaneStatus;
+use crate::domain::{LaneName, SessionId, plural};
+use crate::os::git::{Git, LaneClone, Repository};
+use crate::store::lanes;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::actions) struct LandedLane {

@@ -1,33 +1,24 @@
 //! Makes a lane's worktree again after its directory was removed or its creation was interrupted, and connects it with its
 //! repository after the project was moved.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::Result;
 
-use super::{
-    checkout::{self, Presence},
-    copies,
-    edit::{self, here},
-    worktree::{self, Checkout},
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{errors, lookup, other_host},
-        queue::base_commit,
-    },
-    config::project::{WORKTREES_DIR, WayBack, is_lost_worktree, way_back, worktree_record},
-    domain::{Event, EventKind, LaneName, Refusal, lane::Lane},
-    os::{
-        files,
-        git::{Git, Repository},
-    },
-    store::lanes,
-};
+use super::checkout::{self, Presence};
+use super::copies;
+use super::edit::{self, here};
+use super::worktree::{self, Checkout};
+use crate::actions::core::{errors, lookup, other_host};
+use crate::actions::queue::base_commit;
+use crate::actions::{Answer, App};
+use crate::config::project::{WORKTREES_DIR, WayBack, is_lost_worktree, way_back, worktree_record};
+use crate::domain::lane::Lane;
+use crate::domain::{Event, EventKind, LaneName, Refusal};
+use crate::os::files;
+use crate::os::git::{Git, Repository};
+use crate::store::lanes;
 
 /// Makes a lane's worktree again from its branch, or from the lane's base when the branch is gone. An existing worktree
 /// stays; one of a moved project is connected with its repository again.

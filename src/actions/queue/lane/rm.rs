@@ -2,24 +2,15 @@
 
 use anyhow::Result;
 
-use super::{
-    copies::Copies,
-    removal::{self, Removed},
-    status, worktree,
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{lookup, other_host},
-    },
-    domain::{
-        Event, EventKind, LaneName, Refusal,
-        lane::{Lane, LaneStatus},
-        plural,
-    },
-    store::{ReadTx, WriteTx, lanes},
-    wire::LaneView,
-};
+use super::copies::Copies;
+use super::removal::{self, Removed};
+use super::{status, worktree};
+use crate::actions::core::{lookup, other_host};
+use crate::actions::{Answer, App};
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::domain::{Event, EventKind, LaneName, Refusal, plural};
+use crate::store::{ReadTx, WriteTx, lanes};
+use crate::wire::LaneView;
 
 const VERB: &str = "remove";
 

@@ -1,46 +1,33 @@
 //! The setup of a lane's worktree: the commands of `[lanes] setup`, once before the first agent, and those of `[lanes] teardown`
 //! before its end. The result is kept beside git's record of the worktree, and goes with it.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fs, io,
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use std::{fs, io};
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    checkout::{self, Presence},
-    copies, edit,
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{errors, lane_env, lookup, trust, work_sandbox},
-        queue::evidence::run::{Relay, how},
-    },
-    config::project::git_dir,
-    domain::{
-        Event, EventKind, LaneName, Refusal, ansi,
-        excerpt::end_of_output,
-        lane::{Lane, SetupState},
-    },
-    os::{
-        digest::sha256_hex,
-        executable,
-        exit_reason::ExitReason,
-        files,
-        head_tail_buffer::HeadTailBuffer,
-        lock::FileLock,
-        run_streaming::{self, StreamedProgram},
-    },
-    store::WriteTx,
-    wire::{LaneSetupView, LaneView},
-};
+use super::checkout::{self, Presence};
+use super::{copies, edit};
+use crate::actions::core::{errors, lane_env, lookup, trust, work_sandbox};
+use crate::actions::queue::evidence::run::{Relay, how};
+use crate::actions::{Answer, App};
+use crate::config::project::git_dir;
+use crate::domain::excerpt::end_of_output;
+use crate::domain::lane::{Lane, SetupState};
+use crate::domain::{Event, EventKind, LaneName, Refusal, ansi};
+use crate::os::digest::sha256_hex;
+use crate::os::exit_reason::ExitReason;
+use crate::os::head_tail_buffer::HeadTailBuffer;
+use crate::os::lock::FileLock;
+use crate::os::run_streaming::{self, StreamedProgram};
+use crate::os::{executable, files};
+use crate::store::WriteTx;
+use crate::wire::{LaneSetupView, LaneView};
 
 /// The most output that is kept of a setup, in bytes.
 const LOG_LIMIT_BYTES: usize = 1024 * 1024;

@@ -2,19 +2,13 @@
 
 use anyhow::Result;
 
-use super::{
-    checkout::{self, Presence},
-    edit,
-};
-use crate::{
-    actions::{Answer, App, core::lookup},
-    domain::{
-        Event, EventKind, LaneName,
-        lane::{Lane, LaneStatus},
-        plural,
-    },
-    store::{WriteTx, lanes, tasks},
-};
+use super::checkout::{self, Presence};
+use super::edit;
+use crate::actions::core::lookup;
+use crate::actions::{Answer, App};
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::domain::{Event, EventKind, LaneName, plural};
+use crate::store::{WriteTx, lanes, tasks};
 
 /// Opens, pauses or closes a lane. Existing claims stay.
 pub fn set(app: &App, name: &LaneName, status: LaneStatus) -> Result<Answer> {

@@ -4,23 +4,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::{
-    checkout,
-    sync_intent::{self, SyncPlan},
-    worktree,
-};
-use crate::{
-    actions::{Answer, App, core::lookup, queue::base_commit},
-    domain::{
-        LaneName, Refusal,
-        landing::{LandStyle, Landing},
-        lane::Lane,
-        plural,
-    },
-    os::git::{Git, Integration, MergeRepository, UncommittedWork},
-    store::{ReadTx, WriteTx, landings, sessions},
-    wire::LaneSyncView,
-};
+use super::sync_intent::{self, SyncPlan};
+use super::{checkout, worktree};
+use crate::actions::core::lookup;
+use crate::actions::queue::base_commit;
+use crate::actions::{Answer, App};
+use crate::domain::landing::{LandStyle, Landing};
+use crate::domain::lane::Lane;
+use crate::domain::{LaneName, Refusal, plural};
+use crate::os::git::{Git, Integration, MergeRepository, UncommittedWork};
+use crate::store::{ReadTx, WriteTx, landings, sessions};
+use crate::wire::LaneSyncView;
 
 /// How many of the newest landings are searched for the candidate of `--onto`.
 const MAX_LANDINGS: i64 = 1000;

@@ -4,11 +4,10 @@
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    actions::{App, core::errors},
-    domain::{Event, EventKind, LaneName},
-    store::{ReadTx, WriteTx, idempotency_keys},
-};
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::domain::{Event, EventKind, LaneName};
+use crate::store::{ReadTx, WriteTx, idempotency_keys};
 
 /// The space makes the id of an intent different from every `--request-id`.
 const INTENT_PREFIX: &str = "lane-sync ";

@@ -1,26 +1,20 @@
 //! Removes from worktrees what their setup or a build makes again, to make room on the disk.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use super::{
-    checkout::{self, Presence},
-    copies, removal, setup, worktree,
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{errors, lookup, trust},
-    },
-    domain::{LaneName, bytes, lane::Lane, plural},
-    os::{disk_usage::DiskUsage, git::Git},
-    store::lanes,
-    wire::{KeptLaneView, LaneTrimView, TrimmedLaneView},
-};
+use super::checkout::{self, Presence};
+use super::{copies, removal, setup, worktree};
+use crate::actions::core::{errors, lookup, trust};
+use crate::actions::{Answer, App};
+use crate::domain::lane::Lane;
+use crate::domain::{LaneName, bytes, plural};
+use crate::os::disk_usage::DiskUsage;
+use crate::os::git::Git;
+use crate::store::lanes;
+use crate::wire::{KeptLaneView, LaneTrimView, TrimmedLaneView};
 
 /// Removes the directories of `[lanes] regenerable` from the worktrees of these lanes, or of all on this host, where git ignores
 /// them, nothing tracked, no repository and no changed copy is below them, and no session or job works. The next start sets up again.

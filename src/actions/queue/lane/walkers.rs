@@ -1,6 +1,7 @@
 //! Tools that look at every file below the project, and so at the lanes in its state directory.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use crate::config::project::STATE_DIR;
 

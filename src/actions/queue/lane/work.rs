@@ -5,25 +5,17 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::checkout::{self, Presence};
-use crate::{
-    actions::{
-        App,
-        core::{lookup, other_host},
-        queue::{
-            base_commit,
-            task_worktree::{self, WorkDirectory},
-        },
-    },
-    config::project::worktree_top,
-    domain::{
-        TaskId,
-        lane::Lane,
-        lane_work::{Head, LaneWork},
-        task::Task,
-    },
-    os::git::{CheckedOut, Git, GitError, Repository},
-    store::ReadTx,
-};
+use crate::actions::App;
+use crate::actions::core::{lookup, other_host};
+use crate::actions::queue::base_commit;
+use crate::actions::queue::task_worktree::{self, WorkDirectory};
+use crate::config::project::worktree_top;
+use crate::domain::TaskId;
+use crate::domain::lane::Lane;
+use crate::domain::lane_work::{Head, LaneWork};
+use crate::domain::task::Task;
+use crate::os::git::{CheckedOut, Git, GitError, Repository};
+use crate::store::ReadTx;
 
 /// The work of a lane. `words` are the arguments of the running command, which a refusal shows for the other host. Fails with
 /// `lane_elsewhere`.

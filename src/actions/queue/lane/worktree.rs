@@ -1,29 +1,21 @@
 //! A lane's branch and worktree. The intent is written to the store, git creates both, then the lane is recorded. After a
 //! crash the intent remains, and the next attempt removes the leftovers.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::{checkout, copies};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{errors, lookup, other_host, trust},
-    },
-    config::project::normalize,
-    domain::{LaneName, Refusal, bytes},
-    os::{
-        file_system, files,
-        git::{Git, GitError, ListedWorktree, Repository, UncommittedWork},
-        lock::FileLock,
-    },
-    store::{ReadTx, StoreError, WriteTx, idempotency_keys},
-};
+use crate::actions::core::{errors, lookup, other_host, trust};
+use crate::actions::{Answer, App};
+use crate::config::project::normalize;
+use crate::domain::{LaneName, Refusal, bytes};
+use crate::os::git::{Git, GitError, ListedWorktree, Repository, UncommittedWork};
+use crate::os::lock::FileLock;
+use crate::os::{file_system, files};
+use crate::store::{ReadTx, StoreError, WriteTx, idempotency_keys};
 
 /// How long a command waits for another one that creates or removes the same worktree.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);

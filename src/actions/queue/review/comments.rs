@@ -3,26 +3,17 @@
 use anyhow::Result;
 
 use super::seen_commits;
-use crate::{
-    actions::{
-        Answer, App,
-        core::{ForceReason, lookup},
-        queue::{
-            lane::work,
-            task_worktree::{self, WorkDirectory},
-        },
-    },
-    domain::{
-        Event, EventKind, LaneName, Refusal, TaskId, commit_id,
-        review::{CommentStatus, LinePlace, ReviewComment},
-        rules::fencing::TaskWrite,
-        text_limits,
-    },
-    env::Timestamp,
-    os::git::Git,
-    store::{ReadTx, review_comments},
-    wire::ReviewCommentView,
-};
+use crate::actions::core::{ForceReason, lookup};
+use crate::actions::queue::lane::work;
+use crate::actions::queue::task_worktree::{self, WorkDirectory};
+use crate::actions::{Answer, App};
+use crate::domain::review::{CommentStatus, LinePlace, ReviewComment};
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::{Event, EventKind, LaneName, Refusal, TaskId, commit_id, text_limits};
+use crate::env::Timestamp;
+use crate::os::git::Git;
+use crate::store::{ReadTx, review_comments};
+use crate::wire::ReviewCommentView;
 
 /// Writes a comment on a line of a commit: the given one, else the task's recorded commit, else the one that is checked out.
 /// The author of the work gets the comment with the reviewer's next verdict.

@@ -2,13 +2,14 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, core::lookup},
-    domain::{Actor, Role, TaskId, review::Review, task::Task},
-    env::Timestamp,
-    store::{ReadTx, claims, reviews, sessions, tasks},
-    wire::ReviewView,
-};
+use crate::actions::App;
+use crate::actions::core::lookup;
+use crate::domain::review::Review;
+use crate::domain::task::Task;
+use crate::domain::{Actor, Role, TaskId};
+use crate::env::Timestamp;
+use crate::store::{ReadTx, claims, reviews, sessions, tasks};
+use crate::wire::ReviewView;
 
 /// A task's reviews, both requests and verdicts, oldest first.
 pub fn of_task(app: &App, task: &TaskId) -> Result<Vec<ReviewView>> {

@@ -5,27 +5,22 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::json;
 
-use super::{gates, task::transition, task_worktree};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{ForceReason, lookup, message_state},
-        mail::{inbox::acting_person, send::send_to_workers},
-    },
-    domain::{
-        Actor, Event, EventKind, Refusal, TaskId,
-        id::Label,
-        message::{MessageStatus, Priority, REVIEW_SOURCE, WORDS},
-        review::{Review, ReviewComment, Verdict},
-        rules::fencing::TaskWrite,
-        task::Task,
-        text_limits,
-    },
-    env::Timestamp,
-    os::git::Git,
-    store::{ReadTx, WriteTx, claims, messages, review_comments, reviews},
-    wire::ReviewView,
-};
+use super::task::transition;
+use super::{gates, task_worktree};
+use crate::actions::core::{ForceReason, lookup, message_state};
+use crate::actions::mail::inbox::acting_person;
+use crate::actions::mail::send::send_to_workers;
+use crate::actions::{Answer, App};
+use crate::domain::id::Label;
+use crate::domain::message::{MessageStatus, Priority, REVIEW_SOURCE, WORDS};
+use crate::domain::review::{Review, ReviewComment, Verdict};
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::task::Task;
+use crate::domain::{Actor, Event, EventKind, Refusal, TaskId, text_limits};
+use crate::env::Timestamp;
+use crate::os::git::Git;
+use crate::store::{ReadTx, WriteTx, claims, messages, review_comments, reviews};
+use crate::wire::ReviewView;
 
 pub mod comments;
 pub mod list;

@@ -2,41 +2,29 @@
 
 use anyhow::Result;
 
-use super::{
-    comments,
-    list::{self, Wait},
-    seen_commits,
-    unseen_changes::{self, Work},
-};
-use crate::{
-    actions::{
-        App,
-        core::{lookup, only::Choice},
-        queue::{gates, readiness},
-    },
-    config::{ConsequenceRule, LandSettings, built_in_consequences},
-    domain::{
-        EventKind, Refusal, TaskId,
-        blocker::{GateReport, JudgedWork},
-        commit_id,
-        id::Label,
-        review::{Review, Verdict},
-        rules::review,
-        seen_work::{SeenCommit, seen_before},
-        task::{Task, TaskStatus},
-        usage::UsageBy,
-    },
-    env::Timestamp,
-    os::git::Git,
-    store::{
-        ReadTx, claims, events, evidence, overlaps, reviews, seen_work,
-        tasks::{self, ListScope},
-        usage,
-    },
-    wire::{
-        CommandView, ConsequenceView, CostView, OtherSubmittedView, ReviewCardView, ReviewChangesView, ReviewNextView,
-        ReviewView,
-    },
+use super::list::{self, Wait};
+use super::unseen_changes::{self, Work};
+use super::{comments, seen_commits};
+use crate::actions::App;
+use crate::actions::core::lookup;
+use crate::actions::core::only::Choice;
+use crate::actions::queue::{gates, readiness};
+use crate::config::{ConsequenceRule, LandSettings, built_in_consequences};
+use crate::domain::blocker::{GateReport, JudgedWork};
+use crate::domain::id::Label;
+use crate::domain::review::{Review, Verdict};
+use crate::domain::rules::review;
+use crate::domain::seen_work::{SeenCommit, seen_before};
+use crate::domain::task::{Task, TaskStatus};
+use crate::domain::usage::UsageBy;
+use crate::domain::{EventKind, Refusal, TaskId, commit_id};
+use crate::env::Timestamp;
+use crate::os::git::Git;
+use crate::store::tasks::{self, ListScope};
+use crate::store::{ReadTx, claims, events, evidence, overlaps, reviews, seen_work, usage};
+use crate::wire::{
+    CommandView, ConsequenceView, CostView, OtherSubmittedView, ReviewCardView, ReviewChangesView, ReviewNextView,
+    ReviewView,
 };
 
 #[derive(Debug, Clone, Default)]

@@ -2,16 +2,14 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, core::lookup, queue::base_commit},
-    domain::{
-        LaneName, TaskId,
-        actor::is_same_claimant,
-        seen_work::{REF_PREFIX, SeenCommit, SeenWork, commented_ref},
-    },
-    os::git::Git,
-    store::{ReadTx, lanes, seen_work},
-};
+use crate::actions::App;
+use crate::actions::core::lookup;
+use crate::actions::queue::base_commit;
+use crate::domain::actor::is_same_claimant;
+use crate::domain::seen_work::{REF_PREFIX, SeenCommit, SeenWork, commented_ref};
+use crate::domain::{LaneName, TaskId};
+use crate::os::git::Git;
+use crate::store::{ReadTx, lanes, seen_work};
 
 /// Records that a reviewer has seen a whole commit of a task. A ref keeps the commit from git's garbage collection, because
 /// the reviewer's next card shows the difference from it.

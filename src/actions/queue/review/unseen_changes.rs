@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, queue::lane::diff::file_view},
-    domain::{commit_id, seen_work::SeenCommit},
-    os::git::{ChangedFile, CommitChange, Git, GitError, MergeRepository, NewWork, RangeCommit},
-    wire::{FileDiffView, ReviewChangesView, ReviewCommitView},
-};
+use crate::actions::App;
+use crate::actions::queue::lane::diff::file_view;
+use crate::domain::commit_id;
+use crate::domain::seen_work::SeenCommit;
+use crate::os::git::{ChangedFile, CommitChange, Git, GitError, MergeRepository, NewWork, RangeCommit};
+use crate::wire::{FileDiffView, ReviewChangesView, ReviewCommitView};
 
 const DIR: &str = "review";
 /// How many of the seen commits the new work is compared with.

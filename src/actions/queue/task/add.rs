@@ -3,15 +3,12 @@
 use anyhow::Result;
 
 use super::validate;
-use crate::{
-    actions::{Answer, App, core::lookup},
-    domain::{
-        Event, EventKind, Refusal, TaskId,
-        task::{Task, TaskFields, TaskState},
-    },
-    env::Timestamp,
-    store::{ReadTx, removed_tasks, tasks},
-};
+use crate::actions::core::lookup;
+use crate::actions::{Answer, App};
+use crate::domain::task::{Task, TaskFields, TaskState};
+use crate::domain::{Event, EventKind, Refusal, TaskId};
+use crate::env::Timestamp;
+use crate::store::{ReadTx, removed_tasks, tasks};
 
 pub fn add(app: &App, id: Option<&TaskId>, fields: TaskFields) -> Result<Answer> {
     let fields = validate::normalize(fields)?;

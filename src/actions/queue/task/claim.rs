@@ -1,39 +1,28 @@
 //! Claims a task, continues the claim of a dead session, or renews a lease.
 
-use std::{cell::OnceCell, time::Duration};
+use std::cell::OnceCell;
+use std::time::Duration;
 
 use anyhow::Result;
 
+use super::claim_order::Candidates;
 pub use super::claim_order::LaneScope;
-use super::{
-    claim_order::Candidates,
-    claim_place::{self, PlannedPlace},
-    open_reviews::{self, OpenReviewsCache},
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{dead_session::DeadSession, inside_session, lookup},
-        queue::landed_here,
-    },
-    domain::{
-        Actor, Event, EventKind, LaneName, Refusal, Role, TaskId,
-        claim::{Claim, Takeover},
-        refusal::SkippedTask,
-        rules::{
-            claim::{self as rule, ClaimFacts, ClaimGrant, ClaimantFacts, PathPolicy},
-            fencing::TaskWrite,
-        },
-        session::Session,
-        task::{Task, TaskState, TaskStatus},
-        text_limits,
-    },
-    store::{
-        ReadTx, WriteTx, claims, events, lanes,
-        tasks::{self, ListScope, ReadyRole},
-    },
-    wire::ClaimedView,
-};
+use super::claim_place::{self, PlannedPlace};
+use super::open_reviews::{self, OpenReviewsCache};
+use crate::actions::core::dead_session::DeadSession;
+use crate::actions::core::{inside_session, lookup};
+use crate::actions::queue::landed_here;
+use crate::actions::{Answer, App};
+use crate::domain::claim::{Claim, Takeover};
+use crate::domain::refusal::SkippedTask;
+use crate::domain::rules::claim::{self as rule, ClaimFacts, ClaimGrant, ClaimantFacts, PathPolicy};
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::session::Session;
+use crate::domain::task::{Task, TaskState, TaskStatus};
+use crate::domain::{Actor, Event, EventKind, LaneName, Refusal, Role, TaskId, text_limits};
+use crate::store::tasks::{self, ListScope, ReadyRole};
+use crate::store::{ReadTx, WriteTx, claims, events, lanes};
+use crate::wire::ClaimedView;
 
 /// How many of the ready tasks that rules exclude a refusal names.
 const MAX_SKIPPED: usize = 100;

@@ -5,15 +5,13 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use crate::{
-    actions::App,
-    config::ClaimOrder,
-    domain::{LaneName, rules::globs, task::Task},
-    store::{
-        ReadTx, WriteTx, overlaps,
-        tasks::{self, ReadyRole, ReadyScope},
-    },
-};
+use crate::actions::App;
+use crate::config::ClaimOrder;
+use crate::domain::LaneName;
+use crate::domain::rules::globs;
+use crate::domain::task::Task;
+use crate::store::tasks::{self, ReadyRole, ReadyScope};
+use crate::store::{ReadTx, WriteTx, overlaps};
 
 /// How many of the ready tasks are put in order.
 const MAX_ORDERED: usize = 64;

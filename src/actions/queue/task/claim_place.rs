@@ -3,19 +3,13 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, queue::task_worktree},
-    domain::{
-        Actor, Event, EventKind, LaneName,
-        claim::{Claim, Takeover},
-        task::{Task, TaskFields, TaskState},
-    },
-    store::{
-        ReadTx, WriteTx,
-        claims::{self, ClaimPlace},
-        lanes, tasks,
-    },
-};
+use crate::actions::App;
+use crate::actions::queue::task_worktree;
+use crate::domain::claim::{Claim, Takeover};
+use crate::domain::task::{Task, TaskFields, TaskState};
+use crate::domain::{Actor, Event, EventKind, LaneName};
+use crate::store::claims::{self, ClaimPlace};
+use crate::store::{ReadTx, WriteTx, lanes, tasks};
 
 /// The place of a claim that is not made yet.
 #[derive(Debug, Clone, PartialEq, Eq)]

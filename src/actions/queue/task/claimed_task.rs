@@ -2,11 +2,9 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::App,
-    domain::{Refusal, TaskId},
-    store::overview,
-};
+use crate::actions::App;
+use crate::domain::{Refusal, TaskId};
+use crate::store::overview;
 
 /// The tasks that the caller has claimed.
 pub fn all(app: &App) -> Result<Vec<TaskId>> {

@@ -5,16 +5,13 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 
 use super::validate;
-use crate::{
-    actions::{Answer, App, core::lookup},
-    domain::{
-        Event, EventKind, TaskId,
-        rules::fencing::TaskWrite,
-        task::{Task, TaskFields},
-    },
-    store::{WriteTx, tasks},
-    wire::{DepNodeView, DepTreeView},
-};
+use crate::actions::core::lookup;
+use crate::actions::{Answer, App};
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::task::{Task, TaskFields};
+use crate::domain::{Event, EventKind, TaskId};
+use crate::store::{WriteTx, tasks};
+use crate::wire::{DepNodeView, DepTreeView};
 
 pub fn add(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
     app.mutate(|tx| {

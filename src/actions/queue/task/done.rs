@@ -5,18 +5,16 @@ use std::cell::{Cell, RefCell};
 use anyhow::Result;
 use serde_json::json;
 
-use super::{
-    handed_in::{self, HandedIn},
-    transition::{self, Transition},
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{ForceReason, lookup},
-        queue::{gates, review::seen_commits},
-    },
-    domain::{EventKind, Refusal, TaskId, blocker::JudgedWork, rules::fencing::TaskWrite, task::Task},
-};
+use super::handed_in::{self, HandedIn};
+use super::transition::{self, Transition};
+use crate::actions::core::{ForceReason, lookup};
+use crate::actions::queue::gates;
+use crate::actions::queue::review::seen_commits;
+use crate::actions::{Answer, App};
+use crate::domain::blocker::JudgedWork;
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::task::Task;
+use crate::domain::{EventKind, Refusal, TaskId};
 
 /// Moves a task from `in_progress` or `review` to `done`, for its claimant, if all gates of `[gates.done]` pass at its commit: the
 /// given one, the submitted one, or the one that is checked out. `force` overrides the claimant, not the gates. The answer names

@@ -3,19 +3,14 @@
 use anyhow::Result;
 
 use super::validate;
-use crate::{
-    actions::{Answer, App, core::lookup},
-    domain::{
-        Event, EventKind, TaskId,
-        rules::{
-            claim as rule,
-            claim::{ClaimFacts, PathPolicy},
-            fencing::TaskWrite,
-        },
-        task::{Task, TaskFields},
-    },
-    store::{ReadTx, WriteTx, lanes, tasks},
-};
+use crate::actions::core::lookup;
+use crate::actions::{Answer, App};
+use crate::domain::rules::claim as rule;
+use crate::domain::rules::claim::{ClaimFacts, PathPolicy};
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::task::{Task, TaskFields};
+use crate::domain::{Event, EventKind, TaskId};
+use crate::store::{ReadTx, WriteTx, lanes, tasks};
 
 /// Lets `over` change the fields of a task. Any actor may edit a task, except a session whose claim on it another claim has
 /// superseded.

@@ -3,26 +3,17 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        Answer, App,
-        core::lookup,
-        queue::{
-            landing_unit::is_in_base,
-            lane::work,
-            task_worktree::{self, resolve_commit_for},
-        },
-    },
-    domain::{
-        LaneName, Refusal, TaskId, commit_id,
-        lane::Lane,
-        lane_work::{LaneWork, WorkState},
-        plural,
-        task::Task,
-    },
-    os::git::Git,
-    store::{ReadTx, WriteTx, lanes, tasks},
-};
+use crate::actions::core::lookup;
+use crate::actions::queue::landing_unit::is_in_base;
+use crate::actions::queue::lane::work;
+use crate::actions::queue::task_worktree::{self, resolve_commit_for};
+use crate::actions::{Answer, App};
+use crate::domain::lane::Lane;
+use crate::domain::lane_work::{LaneWork, WorkState};
+use crate::domain::task::Task;
+use crate::domain::{LaneName, Refusal, TaskId, commit_id, plural};
+use crate::os::git::Git;
+use crate::store::{ReadTx, WriteTx, lanes, tasks};
 
 /// The commit with which a task is handed in.
 #[derive(Debug, Clone, Default)]

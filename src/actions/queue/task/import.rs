@@ -1,26 +1,22 @@
 //! Imports tasks from a file.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    convert::Infallible,
-    fmt::Write,
-    mem::{self, take},
-    path::Path,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::mem::{self, take};
+use std::path::Path;
 
 use anyhow::Result;
 
-use super::{
-    import_record::{self, ImportedTask, PARENT, SKIPPED},
-    import_steps::{self, Links, Steps},
-};
-use crate::{
-    actions::{Answer, App},
-    domain::{LaneName, Refusal, TaskId, issue, plural, rules::dependency_cycle, task::TaskFields},
-    store::{ReadTx, events, removed_tasks, tasks},
-    wire::import::{
-        BlockedTaskView, IgnoredFieldView, ImportFormat, ImportReport, MissingDependencyView, RecordAtLine, parse,
-    },
+use super::import_record::{self, ImportedTask, PARENT, SKIPPED};
+use super::import_steps::{self, Links, Steps};
+use crate::actions::{Answer, App};
+use crate::domain::rules::dependency_cycle;
+use crate::domain::task::TaskFields;
+use crate::domain::{LaneName, Refusal, TaskId, issue, plural};
+use crate::store::{ReadTx, events, removed_tasks, tasks};
+use crate::wire::import::{
+    BlockedTaskView, IgnoredFieldView, ImportFormat, ImportReport, MissingDependencyView, RecordAtLine, parse,
 };
 
 /// The most rows of a table of notes; the JSON document has all details.

@@ -1,38 +1,27 @@
 //! Imports the issues of a tracker as tasks: each issue once, by its address, and its changes later.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 
 use anyhow::Result;
 
-use super::{
-    add,
-    import::shortened,
-    validate::{self, MAX_LABEL_BYTES},
-};
-use crate::{
-    actions::{Answer, App, core::lookup},
-    domain::{
-        Event, EventKind, Refusal, Role, TaskId,
-        excerpt::excerpt,
-        issue::{self, FieldImport, IssueUrl},
-        plural,
-        rules::fencing::TaskWrite,
-        task::{DEFAULT_PRIORITY, Task, TaskFields, TaskState},
-        text_limits::{MAX_BODY_BYTES, MAX_LINE_BYTES},
-    },
-    env::Timestamp,
-    os::digest::sha256_hex,
-    store::{
-        ReadTx,
-        event_facts::{self, IssueLink},
-        removed_tasks, tasks,
-    },
-    wire::import::{
-        IgnoredKeyView, IssueError, IssueImportReport, IssueRecord, IssueResultView, ParseError, parse_issues,
-    },
+use super::add;
+use super::import::shortened;
+use super::validate::{self, MAX_LABEL_BYTES};
+use crate::actions::core::lookup;
+use crate::actions::{Answer, App};
+use crate::domain::excerpt::excerpt;
+use crate::domain::issue::{self, FieldImport, IssueUrl};
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::task::{DEFAULT_PRIORITY, Task, TaskFields, TaskState};
+use crate::domain::text_limits::{MAX_BODY_BYTES, MAX_LINE_BYTES};
+use crate::domain::{Event, EventKind, Refusal, Role, TaskId, plural};
+use crate::env::Timestamp;
+use crate::os::digest::sha256_hex;
+use crate::store::event_facts::{self, IssueLink};
+use crate::store::{ReadTx, removed_tasks, tasks};
+use crate::wire::import::{
+    IgnoredKeyView, IssueError, IssueImportReport, IssueRecord, IssueResultView, ParseError, parse_issues,
 };
 
 /// The beginning of a task's id; the issue's number follows.

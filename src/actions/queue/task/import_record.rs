@@ -4,19 +4,15 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::{add::new_task, validate};
-use crate::{
-    domain::{
-        LaneName, Refusal, Role, TaskId, claim,
-        id::Label,
-        issue,
-        rules::globs,
-        task::{Check, DEFAULT_PRIORITY, LOWEST_PRIORITY, Task, TaskFields, TaskState, TaskStatus},
-        text_limits::{self, MAX_BODY_BYTES, MAX_LINE_BYTES},
-    },
-    env::Timestamp,
-    wire::import::{IgnoredFieldView, LinkRecord, Record},
-};
+use super::add::new_task;
+use super::validate;
+use crate::domain::id::Label;
+use crate::domain::rules::globs;
+use crate::domain::task::{Check, DEFAULT_PRIORITY, LOWEST_PRIORITY, Task, TaskFields, TaskState, TaskStatus};
+use crate::domain::text_limits::{self, MAX_BODY_BYTES, MAX_LINE_BYTES};
+use crate::domain::{LaneName, Refusal, Role, TaskId, claim, issue};
+use crate::env::Timestamp;
+use crate::wire::import::{IgnoredFieldView, LinkRecord, Record};
 
 /// The beads name of a dependency.
 pub const BLOCKS: &str = "blocks";

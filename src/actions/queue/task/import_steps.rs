@@ -4,37 +4,25 @@
 //!
 //! A task whose dependency comes in a later step is not ready: a missing dependency counts as open.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::import_record::{BLOCKS, ImportedTask, PARENT};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{
-            errors::{self, ImportStopped},
-            lookup,
-        },
-    },
-    domain::{
-        Event, EventKind, LaneName, Refusal, TaskId,
-        claim::{self, Claim},
-        rules::dependency_cycle,
-        task::{Task, TaskState, TaskStatus},
-    },
-    os::{digest::sha256_hex, host},
-    store::{
-        ReadTx, WriteTx,
-        claims::{self, ClaimPlace},
-        events, idempotency_keys, lanes, tasks,
-    },
-    wire::import::MissingDependencyView,
-};
+use crate::actions::core::errors::{self, ImportStopped};
+use crate::actions::core::lookup;
+use crate::actions::{Answer, App};
+use crate::domain::claim::{self, Claim};
+use crate::domain::rules::dependency_cycle;
+use crate::domain::task::{Task, TaskState, TaskStatus};
+use crate::domain::{Event, EventKind, LaneName, Refusal, TaskId};
+use crate::os::digest::sha256_hex;
+use crate::os::host;
+use crate::store::claims::{self, ClaimPlace};
+use crate::store::{ReadTx, WriteTx, events, idempotency_keys, lanes, tasks};
+use crate::wire::import::MissingDependencyView;
 
 /// Other writers wait for the end of a step, so its size is limited.
 const STEP_TASKS: usize = 2_000;

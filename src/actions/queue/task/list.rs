@@ -3,18 +3,14 @@
 use anyhow::Result;
 
 use super::timeline;
-use crate::{
-    actions::{App, core::lookup, queue::claimants::Claimants},
-    domain::{
-        LaneName, Role, TaskId,
-        task::{Task, TaskStatus},
-    },
-    store::{
-        checkpoints, landings,
-        tasks::{self, ListScope},
-    },
-    wire::{DependentView, TaskDetailView, TaskView},
-};
+use crate::actions::App;
+use crate::actions::core::lookup;
+use crate::actions::queue::claimants::Claimants;
+use crate::domain::task::{Task, TaskStatus};
+use crate::domain::{LaneName, Role, TaskId};
+use crate::store::tasks::{self, ListScope};
+use crate::store::{checkpoints, landings};
+use crate::wire::{DependentView, TaskDetailView, TaskView};
 
 #[derive(Debug, Clone, Default)]
 pub struct Filter {

@@ -4,20 +4,14 @@ use std::cell::OnceCell;
 
 use anyhow::Result;
 
-use crate::{
-    actions::App,
-    domain::{
-        Refusal,
-        claim::Takeover,
-        review::{OpenReview, Verdict},
-        rules::review::Capacity,
-        task::{Task, TaskStatus},
-    },
-    store::{
-        ReadTx, reviews,
-        tasks::{self, ListScope},
-    },
-};
+use crate::actions::App;
+use crate::domain::Refusal;
+use crate::domain::claim::Takeover;
+use crate::domain::review::{OpenReview, Verdict};
+use crate::domain::rules::review::Capacity;
+use crate::domain::task::{Task, TaskStatus};
+use crate::store::tasks::{self, ListScope};
+use crate::store::{ReadTx, reviews};
 
 /// Filled when the first task is judged for which open reviews matter.
 pub(super) type OpenReviewsCache = OnceCell<Vec<OpenReview>>;

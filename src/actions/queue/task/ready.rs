@@ -3,22 +3,15 @@
 use anyhow::Result;
 
 use super::open_reviews::{self, OpenReviewsCache};
-use crate::{
-    actions::{
-        App,
-        core::lookup,
-        queue::{claimants::Claimants, landed_here},
-    },
-    domain::{
-        LaneName, Refusal, Role, TaskId,
-        task::{NotReadyReason, Task, TaskSummary},
-    },
-    store::{
-        ReadTx,
-        tasks::{self, ListScope},
-    },
-    wire::{ClaimantView, TaskView},
-};
+use crate::actions::App;
+use crate::actions::core::lookup;
+use crate::actions::queue::claimants::Claimants;
+use crate::actions::queue::landed_here;
+use crate::domain::task::{NotReadyReason, Task, TaskSummary};
+use crate::domain::{LaneName, Refusal, Role, TaskId};
+use crate::store::ReadTx;
+use crate::store::tasks::{self, ListScope};
+use crate::wire::{ClaimantView, TaskView};
 
 /// How many ready tasks are checked against the limits of open reviews.
 const MAX_JUDGED: usize = 100;

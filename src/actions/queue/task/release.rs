@@ -2,27 +2,18 @@
 
 use anyhow::Result;
 
-use super::{
-    claim::StartClaim,
-    transition::{self, Transition},
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{ForceReason, dead_session::DeadSession, lookup},
-    },
-    domain::{
-        Event, EventKind, LaneName, SessionId, TaskId,
-        rules::fencing::TaskWrite,
-        session::Session,
-        task::{Task, TaskState, TaskStatus},
-    },
-    store::{
-        ReadTx, StoreError, WriteTx, claims, sessions,
-        tasks::{self, ListScope},
-    },
-    wire::{ReleasedView, TaskView},
-};
+use super::claim::StartClaim;
+use super::transition::{self, Transition};
+use crate::actions::core::dead_session::DeadSession;
+use crate::actions::core::{ForceReason, lookup};
+use crate::actions::{Answer, App};
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::session::Session;
+use crate::domain::task::{Task, TaskState, TaskStatus};
+use crate::domain::{Event, EventKind, LaneName, SessionId, TaskId};
+use crate::store::tasks::{self, ListScope};
+use crate::store::{ReadTx, StoreError, WriteTx, claims, sessions};
+use crate::wire::{ReleasedView, TaskView};
 
 fn verb<'a>(reason: Option<&'a str>, force: Option<&'a ForceReason>) -> Transition<'a> {
     Transition { kind: EventKind::TaskReleased, intent: TaskWrite::Transition, past_tense: "released", reason, force }

@@ -4,15 +4,13 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{Answer, App, core::lookup},
-    domain::{Event, EventKind, Refusal, TaskId, plural, task::Task},
-    store::{
-        WriteTx,
-        removed_tasks::{self, TaskUses},
-    },
-    wire::RemovedTasksView,
-};
+use crate::actions::core::lookup;
+use crate::actions::{Answer, App};
+use crate::domain::task::Task;
+use crate::domain::{Event, EventKind, Refusal, TaskId, plural};
+use crate::store::WriteTx;
+use crate::store::removed_tasks::{self, TaskUses};
+use crate::wire::RemovedTasksView;
 
 /// Removes tasks, all or none. A task that was ever claimed, or to which a record or another task refers, stays. Tasks
 /// that are removed together may refer to each other.

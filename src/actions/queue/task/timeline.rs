@@ -3,14 +3,10 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::{
-    domain::{EventKind, SessionId, TaskId, commit_id},
-    store::{
-        ReadTx, claims,
-        events::{self, LoggedEvent},
-    },
-    wire::TimelineEntryView,
-};
+use crate::domain::{EventKind, SessionId, TaskId, commit_id};
+use crate::store::events::{self, LoggedEvent};
+use crate::store::{ReadTx, claims};
+use crate::wire::TimelineEntryView;
 
 pub(super) const MAX_ENTRIES: usize = 20;
 /// How many of the newest claims are searched for events of their sessions.

@@ -3,24 +3,16 @@
 use anyhow::Result;
 
 use super::handed_in::{self, HandedIn};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{ForceReason, lookup},
-        queue::review::seen_commits,
-    },
-    domain::{
-        Event, EventKind, LaneName, Refusal, TaskId,
-        claim::ClaimEnd,
-        commit_id,
-        review::Verdict,
-        rules::fencing::TaskWrite,
-        task::{Task, TaskState, TaskStatus},
-        text_limits,
-    },
-    env::Timestamp,
-    store::{WriteTx, claims, events, landings, reviews, tasks},
-};
+use crate::actions::core::{ForceReason, lookup};
+use crate::actions::queue::review::seen_commits;
+use crate::actions::{Answer, App};
+use crate::domain::claim::ClaimEnd;
+use crate::domain::review::Verdict;
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::task::{Task, TaskState, TaskStatus};
+use crate::domain::{Event, EventKind, LaneName, Refusal, TaskId, commit_id, text_limits};
+use crate::env::Timestamp;
+use crate::store::{WriteTx, claims, events, landings, reviews, tasks};
 
 pub struct Transition<'a> {
     pub kind: EventKind,

@@ -5,29 +5,18 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{
-    edit,
-    transition::{self, Transition},
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::lookup,
-        queue::review::{self, Author},
-    },
-    domain::{
-        Event, EventKind, LaneName, Refusal, TaskId, plural,
-        review::{Review, Verdict},
-        rules::fencing::TaskWrite,
-        task::{Task, TaskFields, TaskState, TaskStatus},
-    },
-    env::Timestamp,
-    store::{
-        ReadTx, WriteTx, claims,
-        events::{self, LoggedEvent},
-        reviews, sessions, tasks,
-    },
-};
+use super::edit;
+use super::transition::{self, Transition};
+use crate::actions::core::lookup;
+use crate::actions::queue::review::{self, Author};
+use crate::actions::{Answer, App};
+use crate::domain::review::{Review, Verdict};
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::task::{Task, TaskFields, TaskState, TaskStatus};
+use crate::domain::{Event, EventKind, LaneName, Refusal, TaskId, plural};
+use crate::env::Timestamp;
+use crate::store::events::{self, LoggedEvent};
+use crate::store::{ReadTx, WriteTx, claims, reviews, sessions, tasks};
 
 const UNDO_TIME: Duration = Duration::from_secs(60);
 /// The reason in the events of an undo.

@@ -2,16 +2,11 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::core::lookup,
-    domain::{
-        Refusal, TaskId,
-        rules::{dependency_cycle, globs},
-        task::TaskFields,
-        text_limits,
-    },
-    store::{ReadTx, tasks},
-};
+use crate::actions::core::lookup;
+use crate::domain::rules::{dependency_cycle, globs};
+use crate::domain::task::TaskFields;
+use crate::domain::{Refusal, TaskId, text_limits};
+use crate::store::{ReadTx, tasks};
 
 /// The longest label, in bytes.
 pub(super) const MAX_LABEL_BYTES: usize = 128;

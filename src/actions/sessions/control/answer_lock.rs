@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, core::errors},
-    os::{files, lock::FileLock},
-};
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::os::files;
+use crate::os::lock::FileLock;
 
 const LOCK: &str = "answer.lock";
 

@@ -3,18 +3,12 @@
 use anyhow::Result;
 
 use super::running_session::RunningSession;
-use crate::{
-    actions::{
-        App,
-        sessions::{
-            attendance::{self, Presence},
-            prompt,
-            report::idle_screen,
-        },
-    },
-    adapters::{Adapter, AdapterError, Tristate},
-    domain::{Refusal, SessionId},
-};
+use crate::actions::App;
+use crate::actions::sessions::attendance::{self, Presence};
+use crate::actions::sessions::prompt;
+use crate::actions::sessions::report::idle_screen;
+use crate::adapters::{Adapter, AdapterError, Tristate};
+use crate::domain::{Refusal, SessionId};
 
 /// A session that can be attached to. It keeps no store open, because an attached terminal may stay for hours.
 #[derive(Debug)]

@@ -1,26 +1,20 @@
 //! Selecting a choice of a dialog on a session's screen, with recorded keys, and only while exactly this dialog is shown.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{question, running_session::RunningSession};
-use crate::{
-    actions::App,
-    adapters::{
-        AdapterError,
-        plumbing::{
-            transcript,
-            transcript_screen::{self, PrintedBy},
-        },
-    },
-    config::DialogProfile,
-    domain::{
-        rules::screen_dialog::{self, Dialog},
-        session::Session,
-    },
-    os::poll_until::poll_until,
-};
+use super::question;
+use super::running_session::RunningSession;
+use crate::actions::App;
+use crate::adapters::AdapterError;
+use crate::adapters::plumbing::transcript;
+use crate::adapters::plumbing::transcript_screen::{self, PrintedBy};
+use crate::config::DialogProfile;
+use crate::domain::rules::screen_dialog::{self, Dialog};
+use crate::domain::session::Session;
+use crate::os::poll_until::poll_until;
 
 /// How many lines are read when the backend script cannot show the visible screen itself.
 const SCREEN_LINES: u32 = 60;

@@ -4,15 +4,11 @@
 use anyhow::Result;
 
 use super::stop::claimed_tasks;
-use crate::{
-    actions::{
-        Answer, App,
-        core::{ForceReason, inside_session, lookup, message_state, session_process},
-        sessions::give_up::give_up,
-    },
-    domain::{Refusal, SessionId},
-    wire::SessionView,
-};
+use crate::actions::core::{ForceReason, inside_session, lookup, message_state, session_process};
+use crate::actions::sessions::give_up::give_up;
+use crate::actions::{Answer, App};
+use crate::domain::{Refusal, SessionId};
+use crate::wire::SessionView;
 
 /// Records a session of another host or container as failed, for the reason `why`. Its claims stay; notes name the tasks. A final
 /// session stays unchanged.

@@ -2,16 +2,16 @@
 
 use anyhow::Result;
 
-use super::{
-    question,
-    running_session::{self, RunningSession},
-};
-use crate::{
-    actions::{Answer, App, core::lookup, sessions::adapter_endpoint},
-    domain::{EventKind, Refusal, SessionId, message::Recipient, session::Activity, terminal_keys},
-    store::messages,
-    wire::SessionView,
-};
+use super::question;
+use super::running_session::{self, RunningSession};
+use crate::actions::core::lookup;
+use crate::actions::sessions::adapter_endpoint;
+use crate::actions::{Answer, App};
+use crate::domain::message::Recipient;
+use crate::domain::session::Activity;
+use crate::domain::{EventKind, Refusal, SessionId, terminal_keys};
+use crate::store::messages;
+use crate::wire::SessionView;
 
 /// Interrupts the work of a session's program. Types the keys that its provider's profile names; without any, the backend
 /// interrupts the program, as Ctrl-C would. The program may ignore that. Without `force`, an idle session is left alone if it is structured or

@@ -3,10 +3,9 @@
 use anyhow::Result;
 
 use super::running_session::{self, RunningSession, unsupported_note};
-use crate::{
-    actions::{Answer, App},
-    domain::{Refusal, SessionId, text_limits::MAX_BODY_BYTES},
-};
+use crate::actions::{Answer, App};
+use crate::domain::text_limits::MAX_BODY_BYTES;
+use crate::domain::{Refusal, SessionId};
 
 /// The longest key, in bytes.
 const MAX_KEY_BYTES: usize = 256;

@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use crate::{
-    adapters::plumbing::{ServerAddress, SocketDir},
-    domain::session::Session,
-};
+use crate::adapters::plumbing::{ServerAddress, SocketDir};
+use crate::domain::session::Session;
 
 /// The socket that stands for the user's own server.
 const DEFAULT_SOCKET: &str = "default";

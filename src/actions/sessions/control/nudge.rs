@@ -3,10 +3,9 @@
 use anyhow::Result;
 
 use super::{question, running_session};
-use crate::{
-    actions::{Answer, App},
-    domain::{EventKind, Refusal, SessionId, text_limits::MAX_BODY_BYTES},
-};
+use crate::actions::{Answer, App};
+use crate::domain::text_limits::MAX_BODY_BYTES;
+use crate::domain::{EventKind, Refusal, SessionId};
 
 /// Types a text verbatim into a session's terminal and submits it. The event log records its size, never the text. Without
 /// `force` it is refused while the session asks a question.

@@ -5,21 +5,16 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::actions::App;
+use crate::actions::core::lookup;
 use crate::actions::sessions::adapter_endpoint;
-use crate::{
-    actions::{App, core::lookup},
-    adapters::{
-        AdapterError,
-        plumbing::{
-            LiveScreen,
-            screen_cells::{self, Row},
-            transcript,
-            transcript_screen::{self, PrintedBy},
-        },
-    },
-    domain::{LaneName, SessionId, secrets, session::Session},
-    store::sessions,
-};
+use crate::adapters::AdapterError;
+use crate::adapters::plumbing::screen_cells::{self, Row};
+use crate::adapters::plumbing::transcript_screen::{self, PrintedBy};
+use crate::adapters::plumbing::{LiveScreen, transcript};
+use crate::domain::session::Session;
+use crate::domain::{LaneName, SessionId, secrets};
+use crate::store::sessions;
 
 /// The last lines of a session, with what looks like a secret masked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -4,17 +4,13 @@
 use anyhow::Result;
 
 use super::running_session::RunningSession;
-use crate::{
-    actions::App,
-    adapters::AdapterError,
-    config::ProviderProfile,
-    domain::{
-        Refusal,
-        rules::screen_state,
-        session::{Activity, Session},
-    },
-    store::sessions,
-};
+use crate::actions::App;
+use crate::adapters::AdapterError;
+use crate::config::ProviderProfile;
+use crate::domain::Refusal;
+use crate::domain::rules::screen_state;
+use crate::domain::session::{Activity, Session};
+use crate::store::sessions;
 
 /// How many lines are read when the backend script cannot show the visible screen itself.
 const SCREEN_LINES: u32 = 60;

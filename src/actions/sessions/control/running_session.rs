@@ -3,17 +3,14 @@
 
 use anyhow::Result;
 
+use crate::actions::core::{errors, lookup};
 use crate::actions::sessions::adapter_endpoint;
-use crate::{
-    actions::{
-        Answer, App,
-        core::{errors, lookup},
-    },
-    adapters::{Adapter, AdapterError, Tristate},
-    domain::{Event, Refusal, SessionId, session::Session},
-    store::WriteTx,
-    wire::SessionView,
-};
+use crate::actions::{Answer, App};
+use crate::adapters::{Adapter, AdapterError, Tristate};
+use crate::domain::session::Session;
+use crate::domain::{Event, Refusal, SessionId};
+use crate::store::WriteTx;
+use crate::wire::SessionView;
 
 /// A session and its adapter.
 #[derive(Debug)]

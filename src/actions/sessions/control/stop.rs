@@ -1,34 +1,25 @@
 //! Stopping a session. Its whole process tree has ended before the session is recorded as ended.
 
-use std::{io, time::Duration};
+use std::io;
+use std::time::Duration;
 
 use anyhow::Result;
 
 use super::stop_from_inside;
-use crate::{
-    actions::{
-        Answer, App,
-        core::{lookup, message_state, session_events},
-        sessions::adapter_endpoint,
-    },
-    adapters::Tristate,
-    domain::{
-        SessionId, TaskId,
-        message::MessageStatus,
-        rules::session_machine::SessionEvent,
-        session::{Session, SessionStatus},
-    },
-    env::vars,
-    os::{
-        process::{self, ProcessKey},
-        process_tree, session_leader,
-    },
-    store::{
-        ReadTx, messages,
-        tasks::{self, ListScope},
-    },
-    wire::SessionView,
-};
+use crate::actions::core::{lookup, message_state, session_events};
+use crate::actions::sessions::adapter_endpoint;
+use crate::actions::{Answer, App};
+use crate::adapters::Tristate;
+use crate::domain::message::MessageStatus;
+use crate::domain::rules::session_machine::SessionEvent;
+use crate::domain::session::{Session, SessionStatus};
+use crate::domain::{SessionId, TaskId};
+use crate::env::vars;
+use crate::os::process::{self, ProcessKey};
+use crate::os::{process_tree, session_leader};
+use crate::store::tasks::{self, ListScope};
+use crate::store::{ReadTx, messages};
+use crate::wire::SessionView;
 
 /// How long the remaining processes of an ended session may take to end by themselves.
 const GRACE: Duration = Duration::from_secs(2);

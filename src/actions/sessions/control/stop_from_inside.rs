@@ -1,21 +1,19 @@
 //! Stopping a session from inside: the caller belongs to the process tree that ends. A helper process outside of it does
 //! the work instead.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::{
-    actions::{Answer, App, core::errors},
-    adapters::{AdapterError, clean_env},
-    domain::session::Session,
-    env::{Env, vars},
-    os::{
-        self,
-        process::{self, ProcessKey},
-    },
-};
+use crate::actions::core::errors;
+use crate::actions::{Answer, App};
+use crate::adapters::{AdapterError, clean_env};
+use crate::domain::session::Session;
+use crate::env::{Env, vars};
+use crate::os;
+use crate::os::process::{self, ProcessKey};
 
 /// The environment tag of the helper. A stop ends only processes with the session's own tag.
 const OUTSIDE_TAG: &str = "outside";

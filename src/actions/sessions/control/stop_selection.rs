@@ -3,15 +3,13 @@
 use anyhow::Result;
 
 use super::stop_from_inside;
-use crate::{
-    actions::{
-        App,
-        core::{lookup, only::Choice, other_host},
-    },
-    domain::{LaneName, SessionId, TaskId, session::Session},
-    os::host,
-    store::sessions,
-};
+use crate::actions::App;
+use crate::actions::core::only::Choice;
+use crate::actions::core::{lookup, other_host};
+use crate::domain::session::Session;
+use crate::domain::{LaneName, SessionId, TaskId};
+use crate::os::host;
+use crate::store::sessions;
 
 /// Sessions to stop.
 #[derive(Debug, Default)]

@@ -1,34 +1,32 @@
 //! The decisions of a launch: its work, provider, backend and session id, and its place, which is the worktree, branch,
 //! sandbox, transcript and the backend's state.
 
-use std::{
-    ffi::OsString,
-    fs, io,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-};
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::Result;
 
-use super::{
-    program::{self, SHELL},
-    request::LaunchRequest,
-    sandbox, session_id,
-    structured::{self, StructuredLaunch},
-};
-use crate::{
-    actions::{
-        App,
-        core::{lookup, other_host},
-        queue::lane::checkout::{self, Presence},
-    },
-    adapters::{self, BackendSource, ResolvedBackend, builtin_scripts},
-    config::{ProgramSettings, ProviderSettings, RoleSettings, SessionMode, SetupSettings, project::normalize},
-    domain::{Refusal, Role, SessionId, id::Label, lane::Lane, sandbox::SandboxClass, task::Task},
-    env::vars,
-    os::{executable as files, git::Git, user},
-    store::ReadTx,
-};
+use super::program::{self, SHELL};
+use super::request::LaunchRequest;
+use super::structured::{self, StructuredLaunch};
+use super::{sandbox, session_id};
+use crate::actions::App;
+use crate::actions::core::{lookup, other_host};
+use crate::actions::queue::lane::checkout::{self, Presence};
+use crate::adapters::{self, BackendSource, ResolvedBackend, builtin_scripts};
+use crate::config::project::normalize;
+use crate::config::{ProgramSettings, ProviderSettings, RoleSettings, SessionMode, SetupSettings};
+use crate::domain::id::Label;
+use crate::domain::lane::Lane;
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::task::Task;
+use crate::domain::{Refusal, Role, SessionId};
+use crate::env::vars;
+use crate::os::git::Git;
+use crate::os::{executable as files, user};
+use crate::store::ReadTx;
 
 /// The task, the lane and the role of a launch.
 #[derive(Debug, Clone)]

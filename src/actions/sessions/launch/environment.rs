@@ -1,23 +1,23 @@
 //! The environment of a launched session: the variables from the configuration and the request, and Fairway's own.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use anyhow::Result;
 
-use super::{choice::Choice, request::LaunchRequest};
-use crate::{
-    actions::{
-        App,
-        core::{errors, open_store},
-        sessions::adapter_endpoint,
-    },
-    adapters::{self, is_session_var},
-    api_client::server_files,
-    config::project::{STATE_DIR, STORE_FILE},
-    domain::{Refusal, session::Session, text_limits::path_text},
-    env::vars,
-    os::executable as files,
-};
+use super::choice::Choice;
+use super::request::LaunchRequest;
+use crate::actions::App;
+use crate::actions::core::{errors, open_store};
+use crate::actions::sessions::adapter_endpoint;
+use crate::adapters::{self, is_session_var};
+use crate::api_client::server_files;
+use crate::config::project::{STATE_DIR, STORE_FILE};
+use crate::domain::Refusal;
+use crate::domain::session::Session;
+use crate::domain::text_limits::path_text;
+use crate::env::vars;
+use crate::os::executable as files;
 
 /// The prefix of Fairway's own resource attributes.
 const ATTRIBUTE_PREFIX: &str = "fairway.";

@@ -1,28 +1,25 @@
 //! The end of a launch whose program does not run: the answer when the program has ended by itself, and the rollback in any
 //! other case.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{outcome::launch_answer, plan::LaunchPlan, purpose::Purpose};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{lookup, session_events},
-        queue::task::release,
-    },
-    adapters::{Adapter, AdapterError, plumbing::transcript},
-    domain::{
-        SessionId,
-        rules::session_machine::SessionEvent,
-        secrets,
-        session::{Session, SessionStatus},
-    },
-    env::vars,
-    os::{poll_until, process_tree},
-    store::{WriteTx, idempotency_keys},
-};
+use super::outcome::launch_answer;
+use super::plan::LaunchPlan;
+use super::purpose::Purpose;
+use crate::actions::core::{lookup, session_events};
+use crate::actions::queue::task::release;
+use crate::actions::{Answer, App};
+use crate::adapters::plumbing::transcript;
+use crate::adapters::{Adapter, AdapterError};
+use crate::domain::rules::session_machine::SessionEvent;
+use crate::domain::session::{Session, SessionStatus};
+use crate::domain::{SessionId, secrets};
+use crate::env::vars;
+use crate::os::{poll_until, process_tree};
+use crate::store::{WriteTx, idempotency_keys};
 
 /// How long a supervisor may take to record that its program has ended.
 const EXIT_RECORD_TIMEOUT: Duration = Duration::from_secs(3);

@@ -6,28 +6,19 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use super::plan::LaunchPlan;
-use crate::{
-    actions::{
-        App,
-        core::{errors, lookup},
-        sessions::{
-            adapter_endpoint,
-            report::{idle_screen, screen_dialog},
-        },
-    },
-    config::{ProviderProfile, show_duration},
-    domain::{
-        EventKind, Refusal,
-        message::MessageStatus,
-        rules::screen_state,
-        secrets,
-        session::{Activity, Session},
-        string_enum::string_enum,
-    },
-    os::notify::ChangeWaiter,
-    store::{ReadTx, events, messages},
-    wire::FirstPromptView,
-};
+use crate::actions::App;
+use crate::actions::core::{errors, lookup};
+use crate::actions::sessions::adapter_endpoint;
+use crate::actions::sessions::report::{idle_screen, screen_dialog};
+use crate::config::{ProviderProfile, show_duration};
+use crate::domain::message::MessageStatus;
+use crate::domain::rules::screen_state;
+use crate::domain::session::{Activity, Session};
+use crate::domain::string_enum::string_enum;
+use crate::domain::{EventKind, Refusal, secrets};
+use crate::os::notify::ChangeWaiter;
+use crate::store::{ReadTx, events, messages};
+use crate::wire::FirstPromptView;
 
 /// How long a launch waits for the delivery of its first prompt by default.
 pub const DEFAULT_WAIT: Duration = Duration::from_secs(10);

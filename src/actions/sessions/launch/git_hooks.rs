@@ -1,28 +1,22 @@
 //! Git hooks for a launched session: each push asks the guard, and every hook of the repository runs as before.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fs, io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, core::errors},
-    domain::{Refusal, Role},
-    env::{git_hooks, vars},
-    guard::PushKind,
-    os::{
-        capture::{self, Call},
-        digest, executable,
-        exit_reason::ExitReason,
-        files,
-        git::{self, SESSION_GIT_HEAD},
-    },
-};
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::domain::{Refusal, Role};
+use crate::env::{git_hooks, vars};
+use crate::guard::PushKind;
+use crate::os::capture::{self, Call};
+use crate::os::exit_reason::ExitReason;
+use crate::os::git::{self, SESSION_GIT_HEAD};
+use crate::os::{digest, executable, files};
 
 /// Every hook that git runs from the directory of `core.hooksPath`.
 const HOOKS: &[&str] = &[

@@ -1,13 +1,17 @@
 //! The hooks of a launch: writes their settings file, and asks the provider's program, while it is started, whether it runs
 //! them.
 
-use std::{fs, io, os::unix::fs::MetadataExt, path::Path, thread::JoinHandle};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::thread::JoinHandle;
+use std::{fs, io};
 
-use super::{
-    plan::LaunchPlan,
-    provider_hooks::{HookQuestion, HookVerdict},
-};
-use crate::{actions::App, domain::SessionId, env::Timestamp, os::files};
+use super::plan::LaunchPlan;
+use super::provider_hooks::{HookQuestion, HookVerdict};
+use crate::actions::App;
+use crate::domain::SessionId;
+use crate::env::Timestamp;
+use crate::os::files;
 
 /// The prefix of the files that record that the hooks of a launch run in a conversation.
 pub const SIGN_PREFIX: &str = "runs-";

@@ -1,13 +1,13 @@
 //! The lock of a launch that is in progress. A launch that was killed leaves its lock file behind, unlocked, so that it can be
 //! told from one that is in progress.
 
-use std::{fs, io, path::PathBuf};
+use std::path::PathBuf;
+use std::{fs, io};
 
-use crate::{
-    actions::App,
-    domain::session::Session,
-    os::{files, lock::InheritableLock},
-};
+use crate::actions::App;
+use crate::domain::session::Session;
+use crate::os::files;
+use crate::os::lock::InheritableLock;
 
 /// The lock, until it is dropped. Its file is removed with it.
 #[derive(Debug)]

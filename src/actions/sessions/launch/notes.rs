@@ -3,21 +3,15 @@
 use anyhow::Result;
 
 use super::launch_lock::{self, LaunchState};
-use crate::{
-    actions::{
-        App,
-        core::session_process,
-        queue::{claimants, landed_here},
-    },
-    domain::{
-        Refusal,
-        lane::Lane,
-        rules::claim::check_capacity,
-        session::{Session, SessionStatus},
-        task::{Task, TaskState},
-    },
-    store::{ReadTx, sessions, tasks},
-};
+use crate::actions::App;
+use crate::actions::core::session_process;
+use crate::actions::queue::{claimants, landed_here};
+use crate::domain::Refusal;
+use crate::domain::lane::Lane;
+use crate::domain::rules::claim::check_capacity;
+use crate::domain::session::{Session, SessionStatus};
+use crate::domain::task::{Task, TaskState};
+use crate::store::{ReadTx, sessions, tasks};
 
 /// Notes for a session that is about to be launched: what would prevent a claim of `task`, a full lane, and other live sessions
 /// of the lane.

@@ -2,20 +2,14 @@
 
 use anyhow::Result;
 
-use super::{
-    first_prompt::FirstPrompt,
-    purpose::{Purpose, Start},
-};
-use crate::{
-    actions::Answer,
-    adapters::StartReport,
-    domain::{
-        SessionId, TaskId,
-        session::{Session, SessionStatus},
-    },
-    os::process::ProcessKey,
-    wire::{LaunchedView, RelaunchedView, SessionView, StartedView},
-};
+use super::first_prompt::FirstPrompt;
+use super::purpose::{Purpose, Start};
+use crate::actions::Answer;
+use crate::adapters::StartReport;
+use crate::domain::session::{Session, SessionStatus};
+use crate::domain::{SessionId, TaskId};
+use crate::os::process::ProcessKey;
+use crate::wire::{LaunchedView, RelaunchedView, SessionView, StartedView};
 
 /// The outcome of a start.
 pub(crate) enum LaunchOutcome {

@@ -1,43 +1,34 @@
 //! The plan of a launch: every value resolved and checked, nothing written or started.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 
 pub(crate) use super::choice::Work;
 pub use super::request::LaunchRequest;
 
-use super::{
-    choice::{Choice, Place, resolve_work},
-    environment, git_hooks, notes,
-    profile::{self, LaunchHooks, ProfileInput, ProfiledProgram},
-    program::{self, PreparedProgram},
-    provider_hooks::ProviderHooks,
-    purpose::Purpose,
-    sandbox::{self, SandboxedWork},
-    structured,
-};
-use crate::{
-    actions::{
-        App,
-        core::{lane_env, launch_event::OwnParts, trust},
-    },
-    adapters::{self, ResolvedBackend, StartConfig, Terminal},
-    config::{ProgramSettings, Setup, project::normalize},
-    domain::{
-        Refusal, SessionId,
-        rules::initial_prompt::{PROMPT_VAR, Program, PromptDelivery},
-        sandbox::{SandboxClass, SandboxNetwork},
-        session::{Session, SessionStatus},
-        text_limits::path_text,
-    },
-    env::vars,
-    os::{host, terminal},
-};
+use super::choice::{Choice, Place, resolve_work};
+use super::profile::{self, LaunchHooks, ProfileInput, ProfiledProgram};
+use super::program::{self, PreparedProgram};
+use super::provider_hooks::ProviderHooks;
+use super::purpose::Purpose;
+use super::sandbox::{self, SandboxedWork};
+use super::{environment, git_hooks, notes, structured};
+use crate::actions::App;
+use crate::actions::core::launch_event::OwnParts;
+use crate::actions::core::{lane_env, trust};
+use crate::adapters::{self, ResolvedBackend, StartConfig, Terminal};
+use crate::config::project::normalize;
+use crate::config::{ProgramSettings, Setup};
+use crate::domain::rules::initial_prompt::{PROMPT_VAR, Program, PromptDelivery};
+use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
+use crate::domain::session::{Session, SessionStatus};
+use crate::domain::text_limits::path_text;
+use crate::domain::{Refusal, SessionId};
+use crate::env::vars;
+use crate::os::{host, terminal};
 
 /// The configured socket that stands for the user's own multiplexer server.
 const DEFAULT_SOCKET: &str = "default";

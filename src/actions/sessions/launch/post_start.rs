@@ -1,23 +1,21 @@
 //! The steps of a launch that the backend script does not do itself: waiting until the program accepts input, setting the
 //! session up, and typing the first prompt.
 
-use std::{cell::OnceCell, path::Path, time::Duration};
+use std::cell::OnceCell;
+use std::path::Path;
+use std::time::Duration;
 
-use super::{outcome::LaunchOutcome, plan::LaunchPlan};
-use crate::{
-    actions::{
-        App,
-        sessions::control::{question, running_session::RunningSession},
-    },
-    adapters::{
-        Adapter, AdapterError, Capabilities, StartConfig, Tristate, clean_env,
-        plumbing::SetupCommands,
-        program_readiness::{self, Readiness, ReadinessProbe},
-    },
-    config::Setup,
-    domain::Refusal,
-    os::process::{ProcessKey, ProcessStatus},
-};
+use super::outcome::LaunchOutcome;
+use super::plan::LaunchPlan;
+use crate::actions::App;
+use crate::actions::sessions::control::question;
+use crate::actions::sessions::control::running_session::RunningSession;
+use crate::adapters::plumbing::SetupCommands;
+use crate::adapters::program_readiness::{self, Readiness, ReadinessProbe};
+use crate::adapters::{Adapter, AdapterError, Capabilities, StartConfig, Tristate, clean_env};
+use crate::config::Setup;
+use crate::domain::Refusal;
+use crate::os::process::{ProcessKey, ProcessStatus};
 
 /// How long this process watches for an early exit of the program when the backend script does not wait for it.
 const EARLY_EXIT_WINDOW: Duration = Duration::from_millis(250);

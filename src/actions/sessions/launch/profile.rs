@@ -1,28 +1,26 @@
 //! The effects of a provider's profile on one launch: the program with its arguments, the hooks that are added, and the
 //! delivery of the first prompt.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::{
-    profile_args::{self, FIRST_SENTENCE},
-    program,
-    provider_hooks::{HookPlace, HookQuestion, HookSettings},
-    request::LaunchRequest,
-};
-use crate::{
-    actions::{App, core::errors},
-    adapters::clean_env,
-    config::{ProgramSettings, ProviderSettings},
-    domain::{Refusal, id::Label, rules::initial_prompt::Program},
-    env::vars,
-    os::{digest::sha256_hex, executable, packages},
-};
+use super::profile_args::{self, FIRST_SENTENCE};
+use super::program;
+use super::provider_hooks::{HookPlace, HookQuestion, HookSettings};
+use super::request::LaunchRequest;
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::adapters::clean_env;
+use crate::config::{ProgramSettings, ProviderSettings};
+use crate::domain::Refusal;
+use crate::domain::id::Label;
+use crate::domain::rules::initial_prompt::Program;
+use crate::env::vars;
+use crate::os::digest::sha256_hex;
+use crate::os::{executable, packages};
 
 /// How many digits of a settings file's digest its name has.
 const DIGEST_DIGITS: usize = 16;

@@ -1,14 +1,10 @@
 //! The arguments that a provider's profile adds to the program of a launch: hooks, directories and a conversation directly
 //! after the program's name, the first prompt at the end.
 
-use crate::{
-    config::ProviderProfile,
-    domain::{
-        Refusal,
-        id::Label,
-        rules::initial_prompt::{Program, plain_words},
-    },
-};
+use crate::config::ProviderProfile;
+use crate::domain::Refusal;
+use crate::domain::id::Label;
+use crate::domain::rules::initial_prompt::{Program, plain_words};
 
 /// The sentence that starts an agent's first turn. A hook delivers the prompt itself, so that no command line contains it.
 pub const FIRST_SENTENCE: &str = "Run `fairway prime` and begin.";

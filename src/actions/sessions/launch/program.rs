@@ -1,26 +1,17 @@
 //! The program of a launch: its choice, the check that it exists, and the delivery of its first prompt.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ffi::OsString,
-    path::Path,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::Path;
 
-use crate::{
-    actions::App,
-    config::{self, ProgramSettings},
-    domain::{
-        Refusal,
-        id::Label,
-        rules::{
-            command_line::{LeadingWord, leading_word},
-            initial_prompt::{self, Program, PromptDelivery},
-        },
-        text_limits,
-    },
-    env::vars,
-    os::executable,
-};
+use crate::actions::App;
+use crate::config::{self, ProgramSettings};
+use crate::domain::id::Label;
+use crate::domain::rules::command_line::{LeadingWord, leading_word};
+use crate::domain::rules::initial_prompt::{self, Program, PromptDelivery};
+use crate::domain::{Refusal, text_limits};
+use crate::env::vars;
+use crate::os::executable;
 
 /// The provider of a launch that names none: the user's shell.
 pub use crate::domain::session::SHELL_PROVIDER as SHELL;

@@ -1,12 +1,10 @@
 //! The facts about a provider's hooks that a launch needs. The layer above knows the providers and implements the trait.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fmt,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Fairway's hooks of one provider, in the form that the provider's arguments expect.
 #[derive(Debug, Clone, PartialEq, Eq)]

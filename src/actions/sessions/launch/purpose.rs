@@ -3,14 +3,12 @@
 use anyhow::Result;
 
 use super::switch::Switch;
-use crate::{
-    actions::{
-        core::{dead_session::DeadSession, lookup},
-        queue::task::claim::StartClaim,
-    },
-    domain::{Refusal, SessionId, TaskId, session::Session},
-    store::{ReadTx, StoreError, WriteTx, claims, sessions},
-};
+use crate::actions::core::dead_session::DeadSession;
+use crate::actions::core::lookup;
+use crate::actions::queue::task::claim::StartClaim;
+use crate::domain::session::Session;
+use crate::domain::{Refusal, SessionId, TaskId};
+use crate::store::{ReadTx, StoreError, WriteTx, claims, sessions};
 
 /// The command for which a session is launched.
 #[derive(Debug, Clone)]

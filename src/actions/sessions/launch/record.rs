@@ -5,42 +5,29 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{
-    outcome::{LaunchOutcome, launch_answer},
-    plan::LaunchPlan,
-    purpose::Purpose,
-    session_id,
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{
-            dead_session::DeadSession,
-            launch_event::{OWN_COMMAND, OWN_ENV, SANDBOX, SANDBOX_NETWORK, SWITCHED_FROM},
-            lookup, session_events,
-        },
-        queue::{
-            checkpoint,
-            task::claim::{self, StartClaim},
-        },
-        sessions::{
-            actor,
-            claim::with_dead,
-            liveness::{backend_probe::BackendProber, dead},
-            prompt,
-        },
-    },
-    adapters::AdapterError,
-    domain::{
-        Event, EventKind, Refusal, SessionId, TaskId,
-        checkpoint::{CheckpointOrigin, CheckpointState},
-        rules::session_machine::SessionEvent,
-        sandbox::{SandboxClass, SandboxNetwork},
-        session::{Session, SessionStatus},
-    },
-    store::{WriteTx, checkpoints::CheckpointFields, events, lanes, sessions},
-    wire::SessionView,
-};
+use super::outcome::{LaunchOutcome, launch_answer};
+use super::plan::LaunchPlan;
+use super::purpose::Purpose;
+use super::session_id;
+use crate::actions::core::dead_session::DeadSession;
+use crate::actions::core::launch_event::{OWN_COMMAND, OWN_ENV, SANDBOX, SANDBOX_NETWORK, SWITCHED_FROM};
+use crate::actions::core::{lookup, session_events};
+use crate::actions::queue::checkpoint;
+use crate::actions::queue::task::claim::{self, StartClaim};
+use crate::actions::sessions::claim::with_dead;
+use crate::actions::sessions::liveness::backend_probe::BackendProber;
+use crate::actions::sessions::liveness::dead;
+use crate::actions::sessions::{actor, prompt};
+use crate::actions::{Answer, App};
+use crate::adapters::AdapterError;
+use crate::domain::checkpoint::{CheckpointOrigin, CheckpointState};
+use crate::domain::rules::session_machine::SessionEvent;
+use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
+use crate::domain::session::{Session, SessionStatus};
+use crate::domain::{Event, EventKind, Refusal, SessionId, TaskId};
+use crate::store::checkpoints::CheckpointFields;
+use crate::store::{WriteTx, events, lanes, sessions};
+use crate::wire::SessionView;
 
 /// The line of a stored answer while the launch is not complete.
 const INTENT_LINE: &str = "intended";

@@ -1,9 +1,13 @@
 //! The input of a launch.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use super::{program::CommandSpec, provider_hooks::ProviderHooks};
-use crate::domain::{LaneName, Role, SessionId, TaskId, id::Label, sandbox::SandboxClass};
+use super::program::CommandSpec;
+use super::provider_hooks::ProviderHooks;
+use crate::domain::id::Label;
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::{LaneName, Role, SessionId, TaskId};
 
 #[derive(Debug, Clone)]
 pub struct LaunchRequest {

@@ -5,26 +5,18 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use super::request::LaunchRequest;
-use crate::{
-    actions::{
-        App,
-        core::{errors, sandbox_availability},
-        sessions::sandbox::lane as sandbox_lane,
-    },
-    config::{RoleSettings, SandboxSettings},
-    domain::{
-        Refusal,
-        id::Label,
-        lane::Lane,
-        rules::{
-            initial_prompt::{PROMPT_VAR, Program},
-            proxy_hosts,
-        },
-        sandbox::{SandboxClass, SandboxNetwork},
-        session::Session,
-    },
-    os::executable,
-};
+use crate::actions::App;
+use crate::actions::core::{errors, sandbox_availability};
+use crate::actions::sessions::sandbox::lane as sandbox_lane;
+use crate::config::{RoleSettings, SandboxSettings};
+use crate::domain::Refusal;
+use crate::domain::id::Label;
+use crate::domain::lane::Lane;
+use crate::domain::rules::initial_prompt::{PROMPT_VAR, Program};
+use crate::domain::rules::proxy_hosts;
+use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
+use crate::domain::session::Session;
+use crate::os::executable;
 
 /// The lane and the provider of a launch.
 pub(super) struct SandboxedWork<'a> {

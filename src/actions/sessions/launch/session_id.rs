@@ -2,15 +2,12 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, sessions::new_id::new_id},
-    domain::{
-        EventKind, Refusal, Role, SessionId,
-        id::Label,
-        session::{Session, SessionStatus},
-    },
-    store::{ReadTx, claims, events, sessions},
-};
+use crate::actions::App;
+use crate::actions::sessions::new_id::new_id;
+use crate::domain::id::Label;
+use crate::domain::session::{Session, SessionStatus};
+use crate::domain::{EventKind, Refusal, Role, SessionId};
+use crate::store::{ReadTx, claims, events, sessions};
 
 /// The highest number that is appended to a requested id.
 const MAX_NUMBER: u32 = 9_999;

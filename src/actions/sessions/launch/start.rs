@@ -1,38 +1,34 @@
 //! A launch: record the intent, start the program, confirm. Only a start claims its task. A failed launch leaves no running
 //! session and no process, and the claim of a start is released.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
+use super::failure::{self, NotRunning};
+use super::first_prompt::{self, FirstPrompt};
+use super::launch_lock::LaunchLock;
+use super::outcome::{LaunchOutcome, answer_with_prompt};
+use super::plan::LaunchPlan;
+use super::post_start::PostStart;
+use super::purpose::Purpose;
 pub use super::record::previous_result;
-use super::{
-    failure::{self, NotRunning},
-    first_prompt::{self, FirstPrompt},
-    git_hooks, hook_check,
-    launch_lock::LaunchLock,
-    outcome::{LaunchOutcome, answer_with_prompt},
-    plan::LaunchPlan,
-    post_start::PostStart,
-    purpose::Purpose,
-    record::{self, Recorded},
-};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{errors, lookup, server_outage, store_safety},
-        queue::lane::setup,
-        sessions::{adapter_endpoint, prompt},
-    },
-    adapters::{Adapter, AdapterError, StartReport, Tristate, program_readiness::Readiness},
-    config,
-    domain::{
-        SessionId,
-        session::{Session, SessionStatus},
-    },
-    os::{files, git::Git, host, process::ProcessKey},
-    store::{lanes, session_reports},
-};
+use super::record::{self, Recorded};
+use super::{git_hooks, hook_check};
+use crate::actions::core::{errors, lookup, server_outage, store_safety};
+use crate::actions::queue::lane::setup;
+use crate::actions::sessions::{adapter_endpoint, prompt};
+use crate::actions::{Answer, App};
+use crate::adapters::program_readiness::Readiness;
+use crate::adapters::{Adapter, AdapterError, StartReport, Tristate};
+use crate::config;
+use crate::domain::SessionId;
+use crate::domain::session::{Session, SessionStatus};
+use crate::os::git::Git;
+use crate::os::process::ProcessKey;
+use crate::os::{files, host};
+use crate::store::{lanes, session_reports};
 
 /// How long a launch tries to record that its program runs while the store's server cannot be reached.
 const CONFIRM_LIMIT: Duration = Duration::from_secs(10);

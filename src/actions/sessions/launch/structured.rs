@@ -1,18 +1,18 @@
 //! A launch in the backend `acp`: the agent's program for the Agent Client Protocol, and the beginning of its session.
 
-use std::{collections::BTreeMap, ffi::OsString, path::Path};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
 
-use super::{
-    program::{self, CommandSpec},
-    request::LaunchRequest,
-};
-use crate::{
-    actions::App,
-    adapters::{ResolvedBackend, StructuredStart, builtin_scripts},
-    config::{AcpProfile, AgentProof, AgentSetup, ProviderSettings, Unguarded},
-    domain::{Refusal, id::Label, rules::initial_prompt::Program},
-    env::vars,
-};
+use super::program::{self, CommandSpec};
+use super::request::LaunchRequest;
+use crate::actions::App;
+use crate::adapters::{ResolvedBackend, StructuredStart, builtin_scripts};
+use crate::config::{AcpProfile, AgentProof, AgentSetup, ProviderSettings, Unguarded};
+use crate::domain::Refusal;
+use crate::domain::id::Label;
+use crate::domain::rules::initial_prompt::Program;
+use crate::env::vars;
 
 /// How long the first requests to an agent may take.
 pub(super) use crate::acp::state_machine::SETUP_TIMEOUT;

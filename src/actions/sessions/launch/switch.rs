@@ -2,15 +2,12 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        core::{lookup, session_events},
-        sessions::adapter_endpoint,
-    },
-    domain::{Refusal, session::Session},
-    store::WriteTx,
-};
+use crate::actions::App;
+use crate::actions::core::{lookup, session_events};
+use crate::actions::sessions::adapter_endpoint;
+use crate::domain::Refusal;
+use crate::domain::session::Session;
+use crate::store::WriteTx;
 
 /// A switch to another program of the same conversation.
 #[derive(Debug, Clone)]

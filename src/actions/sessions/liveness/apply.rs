@@ -2,26 +2,16 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        core::{dead_session::DeadSession, session_events},
-        queue::checkpoint,
-    },
-    domain::{
-        checkpoint::{CheckpointOrigin, CheckpointState},
-        rules::{
-            session_machine::SessionEvent,
-            staleness::{self, Liveness, StaleCause},
-        },
-        session::{Session, SessionStatus},
-        text_limits::MAX_LINE_BYTES,
-    },
-    store::{
-        WriteTx,
-        checkpoints::{self, CheckpointFields},
-        tasks,
-    },
-};
+use crate::actions::core::dead_session::DeadSession;
+use crate::actions::core::session_events;
+use crate::actions::queue::checkpoint;
+use crate::domain::checkpoint::{CheckpointOrigin, CheckpointState};
+use crate::domain::rules::session_machine::SessionEvent;
+use crate::domain::rules::staleness::{self, Liveness, StaleCause};
+use crate::domain::session::{Session, SessionStatus};
+use crate::domain::text_limits::MAX_LINE_BYTES;
+use crate::store::checkpoints::{self, CheckpointFields};
+use crate::store::{WriteTx, tasks};
 
 /// Whether the session is to be revived, or recorded as running for the first time.
 pub(in crate::actions) const fn should_revive(session: &Session, verdict: &Liveness) -> bool {

@@ -1,24 +1,19 @@
 //! Querying backends for running sessions: one call for all sessions of a script or of a tmux server.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    os::unix::fs::MetadataExt,
-    path::Path,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use super::facts;
+use crate::actions::App;
 use crate::actions::sessions::adapter_endpoint;
-use crate::{
-    actions::App,
-    adapters::{Adapter, AdapterError, builtin_scripts, tmux_panes::PaneProber},
-    domain::{
-        rules::staleness::{BackendObservation, ProcessObservation},
-        session::{Session, SessionStatus},
-    },
-    env::Timestamp,
-    os::host::{self, HostIdentity},
-};
+use crate::adapters::tmux_panes::PaneProber;
+use crate::adapters::{Adapter, AdapterError, builtin_scripts};
+use crate::domain::rules::staleness::{BackendObservation, ProcessObservation};
+use crate::domain::session::{Session, SessionStatus};
+use crate::env::Timestamp;
+use crate::os::host::{self, HostIdentity};
 
 /// Sessions with the same key share one call: backend, script, state directory and socket, as recorded.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]

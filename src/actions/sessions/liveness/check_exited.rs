@@ -4,16 +4,14 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{
-    apply::{apply, is_exit_observed},
-    backend_probe::BackendProber,
-    facts,
-};
-use crate::{
-    actions::{App, core::lookup},
-    domain::{SessionId, session::SessionStatus},
-    os::poll_until,
-};
+use super::apply::{apply, is_exit_observed};
+use super::backend_probe::BackendProber;
+use super::facts;
+use crate::actions::App;
+use crate::actions::core::lookup;
+use crate::domain::SessionId;
+use crate::domain::session::SessionStatus;
+use crate::os::poll_until;
 
 /// How long the exit may take to become visible: the pane closes, and the supervisor records the end.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);

@@ -2,22 +2,19 @@
 
 use anyhow::Result;
 
-use super::{backend_probe::BackendProber, facts};
-use crate::{
-    actions::{
-        App,
-        core::{dead_session::DeadSession, lookup, session_process},
-        sessions::launch::launch_lock::{self, LaunchState},
-    },
-    domain::{
-        LaneName, TaskId,
-        rules::{death, staleness::BackendObservation},
-        session::{Session, SessionStatus},
-    },
-    env::vars,
-    os::process_tree,
-    store::{claims, sessions},
-};
+use super::backend_probe::BackendProber;
+use super::facts;
+use crate::actions::App;
+use crate::actions::core::dead_session::DeadSession;
+use crate::actions::core::{lookup, session_process};
+use crate::actions::sessions::launch::launch_lock::{self, LaunchState};
+use crate::domain::rules::death;
+use crate::domain::rules::staleness::BackendObservation;
+use crate::domain::session::{Session, SessionStatus};
+use crate::domain::{LaneName, TaskId};
+use crate::env::vars;
+use crate::os::process_tree;
+use crate::store::{claims, sessions};
 
 /// Proves that a session is dead, or returns the reason why it may be alive: a session whose end is recorded may have left some
 /// processes. Calls the backend: never inside a transaction.

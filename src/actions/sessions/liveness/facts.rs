@@ -2,18 +2,14 @@
 
 use std::time::Duration;
 
+use crate::actions::App;
 pub use crate::actions::core::session_process::process_state;
-use crate::{
-    actions::App,
-    adapters::tmux_panes,
-    config::StaleAfter,
-    domain::{
-        rules::staleness::{self, BackendObservation, Liveness, LivenessFacts, ProcessObservation},
-        session::Session,
-    },
-    env::Timestamp,
-    os::host,
-};
+use crate::adapters::tmux_panes;
+use crate::config::StaleAfter;
+use crate::domain::rules::staleness::{self, BackendObservation, Liveness, LivenessFacts, ProcessObservation};
+use crate::domain::session::Session;
+use crate::env::Timestamp;
+use crate::os::host;
 
 /// Judges the liveness of a session by its process and the answer of its backend. For a session of another host both are
 /// ignored.

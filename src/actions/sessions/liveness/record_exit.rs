@@ -1,24 +1,19 @@
 //! The end of a session as its supervisor reports it, with the program's exit code.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::{
-    actions::core::{launch_event, open_store, session_events},
-    adapters::StartConfig,
-    config::{
-        Project, load_in_force,
-        project::{STATE_DIR, STORE_FILE},
-    },
-    domain::{
-        SessionId,
-        session::{Activity, SessionStatus},
-    },
-    env::{Env, vars},
-    os::poll_until,
-    store::{Store, StoreError, sessions},
-};
+use crate::actions::core::{launch_event, open_store, session_events};
+use crate::adapters::StartConfig;
+use crate::config::project::{STATE_DIR, STORE_FILE};
+use crate::config::{Project, load_in_force};
+use crate::domain::SessionId;
+use crate::domain::session::{Activity, SessionStatus};
+use crate::env::{Env, vars};
+use crate::os::poll_until;
+use crate::store::{Store, StoreError, sessions};
 
 /// How long a write to a locked or full store is retried.
 const STORE_TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,19 +1,16 @@
 //! Silence, judged when sessions are read: a session is stale for a reader as soon as `session reconcile` would mark it. No
 //! backend is queried.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::facts;
-use crate::{
-    actions::App,
-    domain::{
-        age,
-        rules::staleness::{self, Liveness, StaleCause},
-        session::SessionStatus,
-        session_facts::SessionOverview,
-    },
-    env::Timestamp,
-};
+use crate::actions::App;
+use crate::domain::age;
+use crate::domain::rules::staleness::{self, Liveness, StaleCause};
+use crate::domain::session::SessionStatus;
+use crate::domain::session_facts::SessionOverview;
+use crate::env::Timestamp;
 
 /// Marks the sessions that have been silent for too long, and those that the acting person or session has stopped. When many of
 /// `sessions` are silent at once, the clock is probably wrong, and none is marked as silent; sessions of `silent_hosts` do not

@@ -1,22 +1,20 @@
 //! Sending one text to every recipient of an audience: a session, a lane, a role, a person, or all sessions.
 
-use std::{fmt, time::Duration};
+use std::fmt;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::json;
 
 use super::send::{DEFAULT_SOURCE, NewPrompt, send};
-use crate::{
-    actions::{Answer, App, core::lookup, mail},
-    domain::{
-        LaneName, PersonName, Refusal, Role, SessionId,
-        id::Label,
-        message::{GOES_NOW, Priority, Recipient},
-        session::Session,
-    },
-    store::{ReadTx, lanes, messages, sessions},
-    wire::PromptView,
-};
+use crate::actions::core::lookup;
+use crate::actions::{Answer, App, mail};
+use crate::domain::id::Label;
+use crate::domain::message::{GOES_NOW, Priority, Recipient};
+use crate::domain::session::Session;
+use crate::domain::{LaneName, PersonName, Refusal, Role, SessionId};
+use crate::store::{ReadTx, lanes, messages, sessions};
+use crate::wire::PromptView;
 
 /// The audience of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,24 +6,16 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::deliver_inline::for_session;
-use crate::{
-    actions::{
-        Answer, App,
-        core::{
-            lookup,
-            message_state::{acknowledge, expire, offer},
-        },
-    },
-    domain::{
-        RunId,
-        message::{Channel, Message, MessageStatus, OFFER_TIMEOUT_SECS},
-        rules::delivery::{self, MAX_READ},
-        session::Session,
-    },
-    env::Timestamp,
-    store::{ReadTx, messages, sessions},
-    wire::MessageView,
-};
+use crate::actions::core::lookup;
+use crate::actions::core::message_state::{acknowledge, expire, offer};
+use crate::actions::{Answer, App};
+use crate::domain::RunId;
+use crate::domain::message::{Channel, Message, MessageStatus, OFFER_TIMEOUT_SECS};
+use crate::domain::rules::delivery::{self, MAX_READ};
+use crate::domain::session::Session;
+use crate::env::Timestamp;
+use crate::store::{ReadTx, messages, sessions};
+use crate::wire::MessageView;
 
 /// Offers the next messages to a session over its stream, each for 60 s: messages that can be delivered, and those whose earlier
 /// offer has expired without an acknowledgement. A new connection passes as `since_connected` the ids that it was sent itself; it

@@ -1,47 +1,34 @@
 //! The fallback delivery channel: messages are typed into a session's terminal when no other channel delivers them.
 
-use std::{ffi::OsString, time::Duration};
+use std::ffi::OsString;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{
-    deliver_inline::{BatchBuilder, without_first_prompt},
-    listener, lost_enter,
+use super::deliver_inline::{BatchBuilder, without_first_prompt};
+use super::{listener, lost_enter};
+use crate::actions::core::message_state::{acknowledge, expire, offer};
+use crate::actions::core::{errors, lookup};
+use crate::actions::mail::{self, outbox};
+use crate::actions::sessions::control::running_session::RunningSession;
+use crate::actions::sessions::control::{interrupt, question};
+use crate::actions::sessions::report::idle_screen;
+use crate::actions::{Answer, App};
+use crate::adapters::AdapterError;
+use crate::domain::checkpoint::CheckpointState;
+use crate::domain::message::{
+    Channel, LONGEST_OFFER, Message, MessageStatus, NEVER_EXPIRES, REMINDER_SOURCE, Recipient,
 };
-use crate::{
-    actions::{
-        Answer, App,
-        core::{
-            errors, lookup,
-            message_state::{acknowledge, expire, offer},
-        },
-        mail::{self, outbox},
-        sessions::{
-            control::{interrupt, question, running_session::RunningSession},
-            report::idle_screen,
-        },
-    },
-    adapters::AdapterError,
-    domain::{
-        EventKind, Refusal, SessionId,
-        checkpoint::CheckpointState,
-        message::{Channel, LONGEST_OFFER, Message, MessageStatus, NEVER_EXPIRES, REMINDER_SOURCE, Recipient},
-        plural,
-        question::QuestionId,
-        rules::delivery::{self, MAX_READ, TurnAccess, TypingPolicy, Urgency},
-        secrets,
-        session::{Activity, Session, SessionStatus},
-        text_limits::MAX_BODY_BYTES,
-    },
-    env::{Timestamp, vars},
-    os::executable,
-    store::{
-        ReadTx, WriteTx, messages, overview,
-        session_reports::{self, SessionReports},
-        sessions,
-    },
-    wire::{MessageView, SessionView},
-};
+use crate::domain::question::QuestionId;
+use crate::domain::rules::delivery::{self, MAX_READ, TurnAccess, TypingPolicy, Urgency};
+use crate::domain::session::{Activity, Session, SessionStatus};
+use crate::domain::text_limits::MAX_BODY_BYTES;
+use crate::domain::{EventKind, Refusal, SessionId, plural, secrets};
+use crate::env::{Timestamp, vars};
+use crate::os::executable;
+use crate::store::session_reports::{self, SessionReports};
+use crate::store::{ReadTx, WriteTx, messages, overview, sessions};
+use crate::wire::{MessageView, SessionView};
 
 /// The duration of an offer while its text is typed: longer than the timeout of a backend call.
 const TYPING_OFFER_DURATION: Duration = LONGEST_OFFER;

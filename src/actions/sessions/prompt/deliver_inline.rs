@@ -1,26 +1,20 @@
 //! Delivery of queued messages within other output: the caller shows the batch to the session and then confirms it.
 
-use std::{fmt::Write, time::Duration};
+use std::fmt::Write;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        core::message_state::{acknowledge, expire, offer},
-        mail,
-    },
-    domain::{
-        SessionId,
-        message::{Channel, Message, MessageStatus, OFFER_TIMEOUT_SECS, Recipient},
-        rules::delivery::{self, MAX_READ},
-        session::Session,
-    },
-    env::Timestamp,
-    render,
-    store::{ReadTx, messages, sessions},
-    wire::MessageView,
-};
+use crate::actions::core::message_state::{acknowledge, expire, offer};
+use crate::actions::{App, mail};
+use crate::domain::SessionId;
+use crate::domain::message::{Channel, Message, MessageStatus, OFFER_TIMEOUT_SECS, Recipient};
+use crate::domain::rules::delivery::{self, MAX_READ};
+use crate::domain::session::Session;
+use crate::env::Timestamp;
+use crate::render;
+use crate::store::{ReadTx, messages, sessions};
+use crate::wire::MessageView;
 
 /// A batch of messages to show to a session. Its offer lasts 60 s; a batch that is shown later may be shown twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

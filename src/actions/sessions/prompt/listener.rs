@@ -1,21 +1,15 @@
 //! Listeners for a session's messages: the stream of its runtime, a wake hook, a sidecar. A process listens as long as it
 //! lives. There is one listener of each kind; a new one supersedes the previous one, which notices it.
 
-use std::{
-    os::fd::{AsFd, BorrowedFd},
-    path::PathBuf,
-};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use crate::{
-    actions::App,
-    domain::SessionId,
-    os::{
-        digest::sha256_hex,
-        named_listener::{self, NamedListener},
-    },
-};
+use crate::actions::App;
+use crate::domain::SessionId;
+use crate::os::digest::sha256_hex;
+use crate::os::named_listener::{self, NamedListener};
 
 /// The kind of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,15 +5,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        core::errors,
-        sessions::control::{question, running_session::RunningSession},
-    },
-    domain::message::Message,
-    store::{ReadTx, messages, session_reports},
-};
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::actions::sessions::control::question;
+use crate::actions::sessions::control::running_session::RunningSession;
+use crate::domain::message::Message;
+use crate::store::{ReadTx, messages, session_reports};
 
 /// How long the hooks of an agent may take to report the turn that a typed text begins.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(3);

@@ -6,28 +6,19 @@ use anyhow::Result;
 use serde_json::{Map, Value};
 
 use super::listener;
-use crate::{
-    actions::{
-        Answer, App,
-        core::{
-            lookup,
-            message_state::{event, expire},
-            session_events,
-        },
-        mail::outbox,
-    },
-    domain::{
-        EventKind, Refusal, SessionId,
-        id::Label,
-        message::{Message, MessageStatus, Priority, Recipient, SAYS_FROM},
-        rules::{delivery, session_machine::SessionEvent},
-        session::Session,
-        text_limits,
-    },
-    env::Timestamp,
-    store::{ReadTx, WriteTx, messages},
-    wire::PromptView,
-};
+use crate::actions::core::message_state::{event, expire};
+use crate::actions::core::{lookup, session_events};
+use crate::actions::mail::outbox;
+use crate::actions::{Answer, App};
+use crate::domain::id::Label;
+use crate::domain::message::{Message, MessageStatus, Priority, Recipient, SAYS_FROM};
+use crate::domain::rules::delivery;
+use crate::domain::rules::session_machine::SessionEvent;
+use crate::domain::session::Session;
+use crate::domain::{EventKind, Refusal, SessionId, text_limits};
+use crate::env::Timestamp;
+use crate::store::{ReadTx, WriteTx, messages};
+use crate::wire::PromptView;
 
 /// The source of a prompt that names none.
 pub(in crate::actions::sessions) const DEFAULT_SOURCE: &str = "nudge";

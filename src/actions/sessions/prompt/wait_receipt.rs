@@ -4,24 +4,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{deliver_by_typing::deliver, send::view};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{errors, lookup, message_state},
-        mail::outbox,
-        sessions::report::idle_screen::{self, ScreenVerdict},
-    },
-    config::show_duration,
-    domain::{
-        Refusal, SessionId,
-        message::PromptWait,
-        message::{Channel, FAILED_TURN, Message, MessageStatus, Recipient},
-        session::Session,
-    },
-    os::notify::ChangeWaiter,
-    store::{messages, sessions},
-};
+use super::deliver_by_typing::deliver;
+use super::send::view;
+use crate::actions::core::{errors, lookup, message_state};
+use crate::actions::mail::outbox;
+use crate::actions::sessions::report::idle_screen::{self, ScreenVerdict};
+use crate::actions::{Answer, App};
+use crate::config::show_duration;
+use crate::domain::message::{Channel, FAILED_TURN, Message, MessageStatus, PromptWait, Recipient};
+use crate::domain::session::Session;
+use crate::domain::{Refusal, SessionId};
+use crate::os::notify::ChangeWaiter;
+use crate::store::{messages, sessions};
 
 /// The least time between two looks at a session's screen.
 const LOOK_PAUSE: Duration = Duration::from_secs(1);

@@ -3,20 +3,14 @@
 use anyhow::Result;
 use serde_json::json;
 
-use crate::{
-    actions::{
-        App,
-        core::{lookup, session_events},
-        mail::send,
-    },
-    domain::{
-        TaskId,
-        message::{Priority, Recipient},
-        rules::session_machine::SessionEvent,
-        session::Session,
-    },
-    store::{ReadTx, WriteTx, messages, session_reports, tasks},
-};
+use crate::actions::App;
+use crate::actions::core::{lookup, session_events};
+use crate::actions::mail::send;
+use crate::domain::TaskId;
+use crate::domain::message::{Priority, Recipient};
+use crate::domain::rules::session_machine::SessionEvent;
+use crate::domain::session::Session;
+use crate::store::{ReadTx, WriteTx, messages, session_reports, tasks};
 
 /// The source of the prompts that ask for a handover.
 pub const SOURCE: &str = "context";

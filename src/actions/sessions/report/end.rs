@@ -2,19 +2,12 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        Answer, App,
-        core::{lookup, message_state, session_events},
-    },
-    domain::{
-        SessionId,
-        rules::session_machine::SessionEvent,
-        session::{Session, SessionStatus},
-        text_limits,
-    },
-    wire::SessionView,
-};
+use crate::actions::core::{lookup, message_state, session_events};
+use crate::actions::{Answer, App};
+use crate::domain::rules::session_machine::SessionEvent;
+use crate::domain::session::{Session, SessionStatus};
+use crate::domain::{SessionId, text_limits};
+use crate::wire::SessionView;
 
 /// The facts about a session's end that the caller knows.
 #[derive(Debug, Clone, Default)]

@@ -3,21 +3,14 @@
 use anyhow::Result;
 
 use super::context_threshold;
-use crate::{
-    actions::{
-        Answer, App,
-        core::{lookup, session_events},
-        sessions::{budget, prompt},
-    },
-    domain::{
-        Refusal, RunId, SessionId,
-        rules::session_machine::{Report, SessionEvent},
-        session::{Activity, Session, SessionStatus},
-        text_limits,
-    },
-    store::WriteTx,
-    wire::SessionView,
-};
+use crate::actions::core::{lookup, session_events};
+use crate::actions::sessions::{budget, prompt};
+use crate::actions::{Answer, App};
+use crate::domain::rules::session_machine::{Report, SessionEvent};
+use crate::domain::session::{Activity, Session, SessionStatus};
+use crate::domain::{Refusal, RunId, SessionId, text_limits};
+use crate::store::WriteTx;
+use crate::wire::SessionView;
 
 #[derive(Debug, Clone, Default)]
 pub struct Heartbeat {

@@ -6,28 +6,18 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::screen_dialog;
-use crate::{
-    actions::{
-        App,
-        core::{awaited_answer, lookup, session_events},
-        sessions::{adapter_endpoint, control::question},
-    },
-    domain::{
-        SessionId,
-        rules::{
-            screen_state::{IdleFacts, STILL_FOR, find_question, shows_any},
-            session_machine::{Report, SessionEvent},
-        },
-        session::{Activity, SCREEN_SOURCE, Session},
-    },
-    env::Timestamp,
-    os::digest::sha256_hex,
-    store::{
-        ReadTx, approvals,
-        session_reports::{self, SeenScreen},
-        sessions,
-    },
-};
+use crate::actions::App;
+use crate::actions::core::{awaited_answer, lookup, session_events};
+use crate::actions::sessions::adapter_endpoint;
+use crate::actions::sessions::control::question;
+use crate::domain::SessionId;
+use crate::domain::rules::screen_state::{IdleFacts, STILL_FOR, find_question, shows_any};
+use crate::domain::rules::session_machine::{Report, SessionEvent};
+use crate::domain::session::{Activity, SCREEN_SOURCE, Session};
+use crate::env::Timestamp;
+use crate::os::digest::sha256_hex;
+use crate::store::session_reports::{self, SeenScreen};
+use crate::store::{ReadTx, approvals, sessions};
 
 /// How many lines of a screen are read.
 pub(in crate::actions) const LINES: u32 = 60;

@@ -1,9 +1,7 @@
 //! The local host in the form in which the records of sessions name it.
 
-use crate::os::{
-    host::{self, HostIdentity},
-    process::ProcessKey,
-};
+use crate::os::host::{self, HostIdentity};
+use crate::os::process::ProcessKey;
 
 /// The local host and the processes on it that a report names. Read before the transaction, like everything outside of
 /// the store.

@@ -2,11 +2,9 @@
 
 use anyhow::Result;
 
-use crate::{
-    domain::SessionId,
-    os::executable,
-    store::{WriteTx, session_reports},
-};
+use crate::domain::SessionId;
+use crate::os::executable;
+use crate::store::{WriteTx, session_reports};
 
 /// Records whether a call showed that the agent's shell finds `fairway`; `None` when it showed neither. The time of the first
 /// failure is kept until a call succeeds. Returns whether this is the first failure.

@@ -3,38 +3,26 @@
 
 use anyhow::Result;
 
-use super::{
-    resolve_session::resolve,
-    upsert::{self, LocalHost, SessionPatch},
-};
-use crate::{
-    actions::{
-        Answer, App, IdempotencyKey,
-        core::{errors, fingerprint, lookup, session_events},
-        queue::{checkpoint, evidence, handoff},
-        sessions::actor,
-    },
-    domain::{
-        Actor, Refusal, Role, RunId, SessionId,
-        checkpoint::Checkpoint,
-        checkpoint::CheckpointOrigin,
-        evidence::{Evidence, EvidenceResult, PROVIDER_KIND},
-        handoff::{Handoff, HandoffStatus},
-        provider_event::{Effect, ProviderState, SessionEffect},
-        rules::{
-            fencing::TaskWrite,
-            session_machine::{Report, SessionEvent},
-        },
-        secrets,
-        session::{Activity, Session, SessionStatus},
-        task::Task,
-        text_limits,
-    },
-    env::Timestamp,
-    os::digest::sha256_hex,
-    store::{ReadTx, WriteTx, checkpoints::CheckpointFields, idempotency_keys, tasks},
-    wire::{ProviderEventView, SessionView},
-};
+use super::resolve_session::resolve;
+use super::upsert::{self, LocalHost, SessionPatch};
+use crate::actions::core::{errors, fingerprint, lookup, session_events};
+use crate::actions::queue::{checkpoint, evidence, handoff};
+use crate::actions::sessions::actor;
+use crate::actions::{Answer, App, IdempotencyKey};
+use crate::domain::checkpoint::{Checkpoint, CheckpointOrigin};
+use crate::domain::evidence::{Evidence, EvidenceResult, PROVIDER_KIND};
+use crate::domain::handoff::{Handoff, HandoffStatus};
+use crate::domain::provider_event::{Effect, ProviderState, SessionEffect};
+use crate::domain::rules::fencing::TaskWrite;
+use crate::domain::rules::session_machine::{Report, SessionEvent};
+use crate::domain::session::{Activity, Session, SessionStatus};
+use crate::domain::task::Task;
+use crate::domain::{Actor, Refusal, Role, RunId, SessionId, secrets, text_limits};
+use crate::env::Timestamp;
+use crate::os::digest::sha256_hex;
+use crate::store::checkpoints::CheckpointFields;
+use crate::store::{ReadTx, WriteTx, idempotency_keys, tasks};
+use crate::wire::{ProviderEventView, SessionView};
 
 /// The source of activities that a provider reports.
 const SOURCE: &str = "provider";

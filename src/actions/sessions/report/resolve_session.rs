@@ -3,11 +3,12 @@
 use anyhow::Result;
 
 use super::upsert::{SessionPatch, agrees};
-use crate::{
-    actions::{App, core::lookup},
-    domain::{Refusal, provider_event::ProviderState, session::Session},
-    store::{ReadTx, sessions},
-};
+use crate::actions::App;
+use crate::actions::core::lookup;
+use crate::domain::Refusal;
+use crate::domain::provider_event::ProviderState;
+use crate::domain::session::Session;
+use crate::store::{ReadTx, sessions};
 
 /// Finds the session of an event: by its id, by the provider's own id, else the acting session when it matches the whole patch.
 /// `None` means a new session. Only the state `started` begins a new session in the place of an ended one.

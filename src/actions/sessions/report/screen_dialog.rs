@@ -3,16 +3,10 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        core::{lookup, session_events},
-    },
-    domain::{
-        rules::session_machine::{Report, SessionEvent},
-        session::{Activity, SCREEN_SOURCE, Session},
-    },
-};
+use crate::actions::App;
+use crate::actions::core::{lookup, session_events};
+use crate::domain::rules::session_machine::{Report, SessionEvent};
+use crate::domain::session::{Activity, SCREEN_SOURCE, Session};
 
 /// Records the question that was found on a session's screen, or with `None` that it is gone. A session that has reported its
 /// activity itself stays unchanged, because its reports are more exact.

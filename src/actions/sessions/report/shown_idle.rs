@@ -2,29 +2,23 @@
 //! writes looks at the screen ([`super::idle_screen`]). Readers write nothing and call no backend, so they look at the
 //! transcript instead.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use anyhow::Result;
 
 use super::idle_screen;
-use crate::{
-    actions::{App, core::session_process},
-    adapters::plumbing::{
-        transcript,
-        transcript_screen::{self, PrintedBy},
-    },
-    config::ProviderProfile,
-    domain::{
-        rules::{
-            screen_state::{STILL_FOR, find_question, shows_any},
-            session_machine::{self, Report, SessionEvent},
-        },
-        session::{Activity, SCREEN_SOURCE, Session},
-        session_facts::SessionOverview,
-    },
-    env::Timestamp,
-    store::ReadTx,
-};
+use crate::actions::App;
+use crate::actions::core::session_process;
+use crate::adapters::plumbing::transcript;
+use crate::adapters::plumbing::transcript_screen::{self, PrintedBy};
+use crate::config::ProviderProfile;
+use crate::domain::rules::screen_state::{STILL_FOR, find_question, shows_any};
+use crate::domain::rules::session_machine::{self, Report, SessionEvent};
+use crate::domain::session::{Activity, SCREEN_SOURCE, Session};
+use crate::domain::session_facts::SessionOverview;
+use crate::env::Timestamp;
+use crate::store::ReadTx;
 
 /// How much of a transcript's end is read, in bytes: more than a program prints to draw a screen.
 const MAX_BYTES: u64 = 256 << 10;

@@ -4,17 +4,16 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        Answer, App,
-        core::{lookup::session_of_run, session_events},
-        sessions::budget,
-    },
-    domain::{Event, EventKind, Refusal, RunId, plural, session::Session, usage::MAX_REPORTED_ITEMS},
-    os::digest::sha256_hex,
-    store::{WriteTx, tasks, usage},
-    wire::TelemetryView,
-};
+use crate::actions::core::lookup::session_of_run;
+use crate::actions::core::session_events;
+use crate::actions::sessions::budget;
+use crate::actions::{Answer, App};
+use crate::domain::session::Session;
+use crate::domain::usage::MAX_REPORTED_ITEMS;
+use crate::domain::{Event, EventKind, Refusal, RunId, plural};
+use crate::os::digest::sha256_hex;
+use crate::store::{WriteTx, tasks, usage};
+use crate::wire::TelemetryView;
 
 pub use crate::domain::usage::{ToolUse, Turn, Usage};
 

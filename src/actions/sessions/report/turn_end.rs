@@ -4,26 +4,21 @@ use std::fs;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, core::session_process, queue::gates},
-    domain::{
-        EventKind, RoutingKey, SessionId, TaskId,
-        checkpoint::CheckpointState,
-        ended_turn::EndedTurn,
-        job::{Job, JobId},
-        message::{Message, Recipient},
-        rules::turn_end::{self, TurnFacts},
-        session::Activity,
-        session_facts::{HeldTask, SessionOverview},
-        task::TaskStatus,
-    },
-    env::Timestamp,
-    store::{
-        ReadTx, StoreError,
-        events::{self, LoggedEvent},
-        handoffs, jobs, messages, overview, session_reports, tasks,
-    },
-};
+use crate::actions::App;
+use crate::actions::core::session_process;
+use crate::actions::queue::gates;
+use crate::domain::checkpoint::CheckpointState;
+use crate::domain::ended_turn::EndedTurn;
+use crate::domain::job::{Job, JobId};
+use crate::domain::message::{Message, Recipient};
+use crate::domain::rules::turn_end::{self, TurnFacts};
+use crate::domain::session::Activity;
+use crate::domain::session_facts::{HeldTask, SessionOverview};
+use crate::domain::task::TaskStatus;
+use crate::domain::{EventKind, RoutingKey, SessionId, TaskId};
+use crate::env::Timestamp;
+use crate::store::events::{self, LoggedEvent};
+use crate::store::{ReadTx, StoreError, handoffs, jobs, messages, overview, session_reports, tasks};
 
 /// The number of sessions above which all checkpoints are read in one statement.
 const MAX_SINGLE_READS: usize = 2;

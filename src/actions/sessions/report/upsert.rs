@@ -6,30 +6,22 @@ use anyhow::Result;
 
 pub(in crate::actions) use super::local_host::LocalHost;
 
-use crate::{
-    actions::{
-        Answer, App,
-        core::{lookup, session_events},
-        sessions::{new_id::new_id, prompt},
-    },
-    adapters::tmux_panes,
-    config::project::normalize,
-    domain::{
-        LaneName, Refusal, Role, RunId, SessionId, TaskId,
-        id::Label,
-        rules::session_machine::{self, Report, SessionEvent, UPSERT_SOURCE},
-        session::{Activity, Session, SessionStatus},
-        text_limits,
-    },
-    env::Timestamp,
-    os::{host::HostIdentity, process::ProcessKey},
-    store::{
-        ReadTx, WriteTx,
-        sessions::{self, Endpoint},
-        tasks,
-    },
-    wire::SessionView,
-};
+use crate::actions::core::{lookup, session_events};
+use crate::actions::sessions::new_id::new_id;
+use crate::actions::sessions::prompt;
+use crate::actions::{Answer, App};
+use crate::adapters::tmux_panes;
+use crate::config::project::normalize;
+use crate::domain::id::Label;
+use crate::domain::rules::session_machine::{self, Report, SessionEvent, UPSERT_SOURCE};
+use crate::domain::session::{Activity, Session, SessionStatus};
+use crate::domain::{LaneName, Refusal, Role, RunId, SessionId, TaskId, text_limits};
+use crate::env::Timestamp;
+use crate::os::host::HostIdentity;
+use crate::os::process::ProcessKey;
+use crate::store::sessions::{self, Endpoint};
+use crate::store::{ReadTx, WriteTx, tasks};
+use crate::wire::SessionView;
 
 /// The reported fields of a session; a field that is `None` stays unchanged.
 #[derive(Debug, Clone, Default)]

@@ -1,35 +1,24 @@
 //! A program that Fairway starts and observes, in a sandbox apart from that of the lane's session. It has its own repository,
 //! whose commits are removed with it, and no connection to Fairway.
 
-use std::{
-    ffi::OsString,
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{
-    lane,
-    mount_mark::MountMark,
-    openings,
-    run::{self, Finished, Inside},
-};
-use crate::{
-    actions::{
-        App,
-        core::{errors, sandbox_availability, trust},
-    },
-    domain::{LaneName, Refusal, sandbox::SandboxClass},
-    env::vars,
-    os::{
-        files,
-        git::{Git, LaneClone},
-        lock::FileLock,
-        random, signals,
-    },
-};
+use super::mount_mark::MountMark;
+use super::run::{self, Finished, Inside};
+use super::{lane, openings};
+use crate::actions::App;
+use crate::actions::core::{errors, sandbox_availability, trust};
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::{LaneName, Refusal};
+use crate::env::vars;
+use crate::os::git::{Git, LaneClone};
+use crate::os::lock::FileLock;
+use crate::os::{files, random, signals};
 
 /// The prefix of the name of such a sandbox's directory. No lane's name begins with it.
 const PREFIX: &str = "@";

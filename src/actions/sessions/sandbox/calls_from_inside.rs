@@ -1,28 +1,22 @@
 //! Calls of the programs in a sandbox, and their answers. The process outside runs some verbs of Fairway for them, outside of the
 //! sandbox and as their session.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    io::{self, Read, Write},
-    net::Shutdown,
-    os::unix::net::{UnixListener, UnixStream},
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex},
-    thread,
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
-use crate::{
-    guard::is_sandbox_verb,
-    os::{
-        capture::{self, Call},
-        exit_reason::ExitReason,
-        git::{Git, LaneClone},
-        socket,
-    },
-    wire::{SandboxCall, SandboxReply},
-};
+use crate::guard::is_sandbox_verb;
+use crate::os::capture::{self, Call};
+use crate::os::exit_reason::ExitReason;
+use crate::os::git::{Git, LaneClone};
+use crate::os::socket;
+use crate::wire::{SandboxCall, SandboxReply};
 
 /// The name of the socket in the sandbox's directory.
 pub const SOCKET: &str = "socket";

@@ -1,13 +1,12 @@
 //! The environment of the programs in a sandbox: variables that every program needs, those that identify the session, and those
 //! that the configuration names. Credentials in the person's environment stay outside.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    path::Path,
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
-use crate::{domain::sandbox::SandboxClass, env::vars};
+use crate::domain::sandbox::SandboxClass;
+use crate::env::vars;
 
 /// Variables of the terminal, the language, the user and the toolchains.
 const USUAL: &[&str] = &[

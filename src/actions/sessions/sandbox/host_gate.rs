@@ -1,23 +1,22 @@
 //! The hosts that are open to a sandbox of the project, and the record of each closed host that a program asks for, once for
 //! each host.
 
-use std::{
-    collections::BTreeMap,
-    rc::Rc,
-    sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
 use super::proxy::{HostGate, RefusedHost};
-use crate::{
-    actions::{App, core::trust},
-    config::Project,
-    domain::{Actor, Event, EventKind, LaneName, id::Label, rules::proxy_hosts::OpenHost},
-    env::Env,
-    store::{event_facts, sessions},
-};
+use crate::actions::App;
+use crate::actions::core::trust;
+use crate::config::Project;
+use crate::domain::id::Label;
+use crate::domain::rules::proxy_hosts::OpenHost;
+use crate::domain::{Actor, Event, EventKind, LaneName};
+use crate::env::Env;
+use crate::store::{event_facts, sessions};
 
 /// How many refused hosts of one sandbox are recorded.
 const MAX_RECORDED: usize = 64;

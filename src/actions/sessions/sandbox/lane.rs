@@ -1,26 +1,22 @@
 //! The lane of a sandbox, and the sandbox's own repository while programs work in the lane.
 
-use std::{fs, path::PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use anyhow::Result;
 
 use super::openings;
-use crate::{
-    actions::{
-        App,
-        core::{errors, lookup, trust},
-        queue::lane::checkout,
-    },
-    config::sandbox_defaults,
-    domain::{LaneName, Refusal, lane::Lane},
-    os::{
-        files,
-        git::{Git, LaneClone, TakenBack},
-        lock::FileLock,
-    },
-    store::lanes,
-    wire::{SandboxRefusedView, SandboxTakeBackView},
-};
+use crate::actions::App;
+use crate::actions::core::{errors, lookup, trust};
+use crate::actions::queue::lane::checkout;
+use crate::config::sandbox_defaults;
+use crate::domain::lane::Lane;
+use crate::domain::{LaneName, Refusal};
+use crate::os::files;
+use crate::os::git::{Git, LaneClone, TakenBack};
+use crate::os::lock::FileLock;
+use crate::store::lanes;
+use crate::wire::{SandboxRefusedView, SandboxTakeBackView};
 
 /// The largest number of notes about what has come out of a sandbox.
 const MAX_NOTES: usize = 20;

@@ -1,17 +1,13 @@
 //! The mark of the sandboxes that work on a lane now. When bubblewrap closes a name that does not exist, it creates an empty
 //! directory in the lane. Removing that directory would open the name in every other sandbox of the lane.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::openings;
-use crate::os::{
-    files,
-    lock::{FileLock, SharedLock},
-};
+use crate::os::files;
+use crate::os::lock::{FileLock, SharedLock};
 
 /// How long to wait for another process that marks the lane or removes directories.
 const LIMIT: Duration = Duration::from_secs(10);

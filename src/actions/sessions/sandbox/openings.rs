@@ -1,19 +1,15 @@
 //! The parts of the machine that a sandbox shows: each path that is closed, readable or writable, with the reason.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsStr,
-    fs,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
-use crate::{
-    config::{SandboxSettings, sandbox_defaults},
-    domain::id::Label,
-    domain::rules::sandbox_command::{Mount, Shown},
-    os::git::LaneClone,
-};
+use crate::config::{SandboxSettings, sandbox_defaults};
+use crate::domain::id::Label;
+use crate::domain::rules::sandbox_command::{Mount, Shown};
+use crate::os::git::LaneClone;
 
 /// Directories of the machine with files and sockets of other programs.
 const SHARED_DIRS: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/var/spool"];

@@ -1,33 +1,24 @@
 //! The connection of a sandbox to the network through a proxy: a filter outside, which connects to the open hosts only. It
 //! reads only the head of a request. It cannot read the content of a tunnel.
 
-use std::{
-    cell::Cell,
-    fs, io,
-    net::{IpAddr, SocketAddr},
-    path::Path,
-    rc::Rc,
-    sync::Arc,
-    thread,
-    time::Duration,
-};
+use std::cell::Cell;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{fs, io, thread};
 
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpStream, UnixListener, UnixStream, lookup_host},
-    runtime,
-    sync::Semaphore,
-    task::{LocalSet, spawn_blocking, spawn_local},
-    time::{Instant, sleep, sleep_until, timeout},
-};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixListener, UnixStream, lookup_host};
+use tokio::runtime;
+use tokio::sync::Semaphore;
+use tokio::task::{LocalSet, spawn_blocking, spawn_local};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::{
-    domain::rules::{
-        proxy_hosts::{self, Host, HostPort, HostRefusal, OpenHost},
-        proxy_request::{self, MAX_HEAD_BYTES, ProxyRequest},
-    },
-    os::socket,
-};
+use crate::domain::rules::proxy_hosts::{self, Host, HostPort, HostRefusal, OpenHost};
+use crate::domain::rules::proxy_request::{self, MAX_HEAD_BYTES, ProxyRequest};
+use crate::os::socket;
 
 /// The name of the socket in the sandbox's directory.
 pub const SOCKET: &str = "proxy";

@@ -1,31 +1,25 @@
 //! The inner end of the proxy. Programs in the sandbox expect a proxy on a loopback port, and the proxy outside has a socket at
 //! a path.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    io,
-    net::{Ipv4Addr, TcpListener},
-    path::Path,
-    sync::Arc,
-    thread,
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{io, thread};
 
-use tokio::{
-    io::copy_bidirectional,
-    net::{TcpStream, UnixStream},
-    runtime,
-    sync::Semaphore,
-    task::{LocalSet, spawn_local},
-    time::sleep,
-};
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpStream, UnixStream};
+use tokio::runtime;
+use tokio::sync::Semaphore;
+use tokio::task::{LocalSet, spawn_local};
+use tokio::time::sleep;
 
 use super::proxy;
-use crate::{
-    config::SandboxSettings,
-    os::{exit_reason::ExitReason, foreground, signals},
-};
+use crate::config::SandboxSettings;
+use crate::os::exit_reason::ExitReason;
+use crate::os::{foreground, signals};
 
 /// The variables that name a proxy. Programs read one spelling or the other.
 const NAMES: [&str; 6] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];

@@ -1,45 +1,31 @@
 //! Running a program in the sandbox of a lane, in the foreground.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex},
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use anyhow::Result;
 
-use super::{
-    calls_from_inside::{self, Answering},
-    environment,
-    host_gate::ProjectGate,
-    lane,
-    mount_mark::MountMark,
-    openings::{self, Opening, Surroundings},
-    proxy, proxy_forward, state,
-};
-use crate::{
-    actions::{
-        App,
-        core::{
-            errors,
-            sandbox_availability::{self, SandboxMaker},
-            trust,
-        },
-    },
-    config::{SandboxSettings, sandbox_defaults},
-    domain::{
-        LaneName,
-        id::Label,
-        rules::sandbox_command::{self, PrefixFacts, SandboxFacts, Shown},
-        sandbox::{SandboxClass, SandboxNetwork},
-    },
-    env::{git_hooks, vars},
-    os::{
-        exec, executable, exit_reason::ExitReason, foreground, git::LaneClone, signals, syscall_filter::SyscallFilter,
-    },
-    store::lanes,
-};
+use super::calls_from_inside::{self, Answering};
+use super::host_gate::ProjectGate;
+use super::mount_mark::MountMark;
+use super::openings::{self, Opening, Surroundings};
+use super::{environment, lane, proxy, proxy_forward, state};
+use crate::actions::App;
+use crate::actions::core::sandbox_availability::{self, SandboxMaker};
+use crate::actions::core::{errors, trust};
+use crate::config::{SandboxSettings, sandbox_defaults};
+use crate::domain::LaneName;
+use crate::domain::id::Label;
+use crate::domain::rules::sandbox_command::{self, PrefixFacts, SandboxFacts, Shown};
+use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
+use crate::env::{git_hooks, vars};
+use crate::os::exit_reason::ExitReason;
+use crate::os::git::LaneClone;
+use crate::os::syscall_filter::SyscallFilter;
+use crate::os::{exec, executable, foreground, signals};
+use crate::store::lanes;
 
 /// The program to run, and its lane and sandbox.
 #[derive(Debug)]

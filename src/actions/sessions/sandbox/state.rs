@@ -1,18 +1,14 @@
 //! The state of an agent in the sandboxes of a lane. It is the lane's own, beside the sandbox's repository: nothing in the home can be
 //! written from inside but the file of the agent's login.
 
-use std::{
-    fs, io,
-    os::unix::fs::symlink,
-    path::{Path, PathBuf},
-};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use crate::{
-    actions::App,
-    config::ProviderState,
-    domain::id::Label,
-    os::files::{private_dir, write_atomic},
-};
+use crate::actions::App;
+use crate::config::ProviderState;
+use crate::domain::id::Label;
+use crate::os::files::{private_dir, write_atomic};
 
 /// The name of the directory in which each agent has one.
 const DIR: &str = "state";

@@ -2,23 +2,15 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        queue::lane::copies,
-        sessions::sandbox::{
-            lane,
-            openings::{self, Opening},
-            run::{self, SandboxRequest},
-            state,
-        },
-    },
-    domain::{
-        rules::{proxy_hosts::OpenHost, sandbox_command::Shown},
-        sandbox::{SandboxClass, SandboxNetwork},
-    },
-    wire::{SandboxPathView, SandboxView},
-};
+use crate::actions::App;
+use crate::actions::queue::lane::copies;
+use crate::actions::sessions::sandbox::openings::{self, Opening};
+use crate::actions::sessions::sandbox::run::{self, SandboxRequest};
+use crate::actions::sessions::sandbox::{lane, state};
+use crate::domain::rules::proxy_hosts::OpenHost;
+use crate::domain::rules::sandbox_command::Shown;
+use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
+use crate::wire::{SandboxPathView, SandboxView};
 
 /// Describes the sandbox that a request would get, with its paths in order. Makes no sandbox.
 pub fn view(app: &App, request: &SandboxRequest) -> Result<SandboxView> {

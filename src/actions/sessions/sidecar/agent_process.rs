@@ -2,14 +2,11 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use crate::{
-    actions::sessions::liveness::facts,
-    domain::{rules::staleness::ProcessObservation, session::Session},
-    os::{
-        host,
-        process::{self, ProcessKey, ProcessStatus},
-    },
-};
+use crate::actions::sessions::liveness::facts;
+use crate::domain::rules::staleness::ProcessObservation;
+use crate::domain::session::Session;
+use crate::os::host;
+use crate::os::process::{self, ProcessKey, ProcessStatus};
 
 /// The recorded process of a session, from the time when it was first seen alive.
 #[derive(Debug, Default)]

@@ -1,31 +1,25 @@
 //! The main loop of a sidecar.
 
-use std::{os::fd::AsFd, time::Duration};
+use std::os::fd::AsFd;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{agent_process::AgentProcess, options::SidecarOptions, transcript::TranscriptTail};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{errors, lookup},
-        sessions::{
-            liveness::check_exited::mark_if_exited,
-            prompt::{
-                self,
-                listener::{self, Listener, ListenerKind},
-            },
-        },
-    },
-    domain::{
-        Actor, Refusal,
-        message::Recipient,
-        session::{Activity, Session, SessionStatus},
-    },
-    os::{file_watch::FileWatch, notify::ChangeWaiter},
-    store::messages,
-    wire::SidecarView,
-};
+use super::agent_process::AgentProcess;
+use super::options::SidecarOptions;
+use super::transcript::TranscriptTail;
+use crate::actions::core::{errors, lookup};
+use crate::actions::sessions::liveness::check_exited::mark_if_exited;
+use crate::actions::sessions::prompt;
+use crate::actions::sessions::prompt::listener::{self, Listener, ListenerKind};
+use crate::actions::{Answer, App};
+use crate::domain::message::Recipient;
+use crate::domain::session::{Activity, Session, SessionStatus};
+use crate::domain::{Actor, Refusal};
+use crate::os::file_watch::FileWatch;
+use crate::os::notify::ChangeWaiter;
+use crate::store::messages;
+use crate::wire::SidecarView;
 
 /// The delay before a retry, when no change wakes the sidecar earlier.
 const RETRY_DELAY: Duration = Duration::from_secs(15);

@@ -1,11 +1,11 @@
 //! The options of a sidecar.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::path::{Path, PathBuf};
 
-use crate::domain::{SessionId, id::Label, usage::TranscriptSlice};
+use crate::domain::SessionId;
+use crate::domain::id::Label;
+use crate::domain::usage::TranscriptSlice;
 
 /// Reads a provider's transcript from an offset on. The entry point passes it in, because only that knows the providers.
 pub type ReadTranscript = fn(provider: &str, record: &Path, offset: u64) -> io::Result<TranscriptSlice>;

@@ -5,20 +5,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::options::SidecarOptions;
-use crate::{
-    actions::{
-        App,
-        core::session_events,
-        sessions::report::{context_threshold, own_program, telemetry},
-    },
-    domain::{
-        Refusal,
-        session::{Activity, Session},
-        usage::TranscriptSlice,
-    },
-    os::file_watch::FileWatch,
-    store::{WriteTx, session_reports},
-};
+use crate::actions::App;
+use crate::actions::core::session_events;
+use crate::actions::sessions::report::{context_threshold, own_program, telemetry};
+use crate::domain::Refusal;
+use crate::domain::session::{Activity, Session};
+use crate::domain::usage::TranscriptSlice;
+use crate::os::file_watch::FileWatch;
+use crate::store::{WriteTx, session_reports};
 
 /// The source of activities that a sidecar reports.
 const SOURCE: &str = "sidecar";

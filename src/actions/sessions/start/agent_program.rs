@@ -2,18 +2,14 @@
 
 use std::ffi::OsString;
 
-use crate::{
-    actions::App,
-    config::{RoleSettings, SessionMode, built_in_profiles},
-    domain::{
-        Refusal,
-        id::Label,
-        lane::Lane,
-        rules::command_line::{LeadingWord, leading_word},
-    },
-    env::vars,
-    os::executable,
-};
+use crate::actions::App;
+use crate::config::{RoleSettings, SessionMode, built_in_profiles};
+use crate::domain::Refusal;
+use crate::domain::id::Label;
+use crate::domain::lane::Lane;
+use crate::domain::rules::command_line::{LeadingWord, leading_word};
+use crate::env::vars;
+use crate::os::executable;
 
 use super::StartRequest;
 

@@ -1,8 +1,11 @@
 //! The commands that together do the same as a start.
 
-use crate::{actions::sessions::launch::program::CommandSpec, domain::id::Label, wire::StartPlanView};
+use crate::actions::sessions::launch::program::CommandSpec;
+use crate::domain::id::Label;
+use crate::wire::StartPlanView;
 
-use super::{StartRequest, draft::Draft, first_prompt};
+use super::draft::Draft;
+use super::{StartRequest, first_prompt};
 
 /// Lists the commands that together do what the start does, as a person would type them.
 pub(super) fn view(draft: &Draft, request: &StartRequest) -> StartPlanView {

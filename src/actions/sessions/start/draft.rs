@@ -2,29 +2,20 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        queue::task::{add, claim},
-        sessions::{
-            actor, budget,
-            launch::{
-                plan::{self, LaunchPlan, LaunchRequest, Work},
-                purpose::{Purpose, Start},
-            },
-            liveness::dead,
-            parking,
-        },
-    },
-    domain::{Refusal, Role, SessionId, TaskId, id::Label, task::Task},
-    store::tasks,
-};
+use crate::actions::App;
+use crate::actions::queue::task::{add, claim};
+use crate::actions::sessions::launch::plan::{self, LaunchPlan, LaunchRequest, Work};
+use crate::actions::sessions::launch::purpose::{Purpose, Start};
+use crate::actions::sessions::liveness::dead;
+use crate::actions::sessions::{actor, budget, parking};
+use crate::domain::id::Label;
+use crate::domain::task::Task;
+use crate::domain::{Refusal, Role, SessionId, TaskId};
+use crate::store::tasks;
 
-use super::{
-    StartRequest, agent_program, first_prompt,
-    requested_task::Subject,
-    task_lane::{self, TaskLane},
-};
+use super::requested_task::Subject;
+use super::task_lane::{self, TaskLane};
+use super::{StartRequest, agent_program, first_prompt};
 
 /// The role of a session when neither the command nor the task nor the lane names one.
 const DEFAULT_ROLE: &str = "agent";

@@ -1,10 +1,10 @@
 //! The first prompt of a start and of a relaunch.
 
-use crate::{
-    actions::{App, sessions::launch::program::SHELL},
-    config::ProviderProfile,
-    domain::{SessionId, TaskId, session::Session},
-};
+use crate::actions::App;
+use crate::actions::sessions::launch::program::SHELL;
+use crate::config::ProviderProfile;
+use crate::domain::session::Session;
+use crate::domain::{SessionId, TaskId};
 
 /// Whether the session's program is an agent that reads prompts: one that Fairway knows or the configuration names. Any other
 /// program gets only the caller's text.

@@ -1,44 +1,33 @@
 //! Launching a session in the place of one that is over. It gets the same lane, task, role, provider and backend, the claims,
 //! and the same conversation if the provider can resume it.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use anyhow::Result;
 
 use super::first_prompt;
-use crate::{
-    actions::{
-        Answer, App,
-        core::{
-            dead_session::DeadSession, inside_session, launch_event, lookup, message_state, only::Choice, other_host,
-            session_process,
-        },
-        queue::{lane::bring_here, task::claim},
-        sessions::{
-            budget, give_up,
-            launch::{
-                plan::{self, LaunchPlan, LaunchRequest, Work},
-                program::{self, CommandSpec},
-                provider_hooks::ProviderHooks,
-                purpose::{self, Purpose, Relaunch},
-                record, sandbox,
-                start::{self, PromptWatch},
-            },
-            liveness::{
-                backend_probe::BackendProber,
-                dead::{self, judge_claimants},
-            },
-        },
-    },
-    adapters::AdapterError,
-    domain::{
-        Refusal, SessionId, TaskId,
-        id::Label,
-        lane::{Lane, LaneStatus},
-        session::Session,
-        task::TaskStatus,
-    },
-};
+use crate::actions::core::dead_session::DeadSession;
+use crate::actions::core::only::Choice;
+use crate::actions::core::{inside_session, launch_event, lookup, message_state, other_host, session_process};
+use crate::actions::queue::lane::bring_here;
+use crate::actions::queue::task::claim;
+use crate::actions::sessions::launch::plan::{self, LaunchPlan, LaunchRequest, Work};
+use crate::actions::sessions::launch::program::{self, CommandSpec};
+use crate::actions::sessions::launch::provider_hooks::ProviderHooks;
+use crate::actions::sessions::launch::purpose::{self, Purpose, Relaunch};
+use crate::actions::sessions::launch::start::{self, PromptWatch};
+use crate::actions::sessions::launch::{record, sandbox};
+use crate::actions::sessions::liveness::backend_probe::BackendProber;
+use crate::actions::sessions::liveness::dead::{self, judge_claimants};
+use crate::actions::sessions::{budget, give_up};
+use crate::actions::{Answer, App};
+use crate::adapters::AdapterError;
+use crate::domain::id::Label;
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::domain::session::Session;
+use crate::domain::task::TaskStatus;
+use crate::domain::{Refusal, SessionId, TaskId};
 
 #[derive(Debug, Clone)]
 pub struct RelaunchRequest {

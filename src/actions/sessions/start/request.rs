@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    actions::sessions::launch::{program::CommandSpec, provider_hooks::ProviderHooks, start::PromptWatch},
-    domain::{LaneName, Role, id::Label, sandbox::SandboxClass},
-};
+use crate::actions::sessions::launch::program::CommandSpec;
+use crate::actions::sessions::launch::provider_hooks::ProviderHooks;
+use crate::actions::sessions::launch::start::PromptWatch;
+use crate::domain::id::Label;
+use crate::domain::sandbox::SandboxClass;
+use crate::domain::{LaneName, Role};
 
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]

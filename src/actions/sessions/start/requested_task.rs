@@ -2,14 +2,12 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{App, core::lookup, queue::task::validate},
-    domain::{
-        Refusal, TaskId,
-        task::{Task, TaskFields},
-    },
-    store::tasks::{self, ListScope},
-};
+use crate::actions::App;
+use crate::actions::core::lookup;
+use crate::actions::queue::task::validate;
+use crate::domain::task::{Task, TaskFields};
+use crate::domain::{Refusal, TaskId};
+use crate::store::tasks::{self, ListScope};
 
 /// The task of a start.
 #[derive(Debug, Clone)]

@@ -2,23 +2,16 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        Answer, App,
-        core::{inside_session, lookup},
-        queue::task::add,
-        sessions::launch::{self, record},
-    },
-    domain::{Refusal, TaskId},
-    wire::StartPlanView,
-};
+use crate::actions::core::{inside_session, lookup};
+use crate::actions::queue::task::add;
+use crate::actions::sessions::launch::{self, record};
+use crate::actions::{Answer, App};
+use crate::domain::{Refusal, TaskId};
+use crate::wire::StartPlanView;
 
-use super::{
-    StartRequest, commands,
-    draft::{self, Draft},
-    requested_task::{self, Subject},
-    task_lane,
-};
+use super::draft::{self, Draft};
+use super::requested_task::{self, Subject};
+use super::{StartRequest, commands, task_lane};
 
 /// Starts a session on a task, which `argument` names by id or title. `notes` is filled even when the start fails.
 ///

@@ -1,40 +1,30 @@
 //! Switching a live session between a structured one and one in its agent's own terminal, at the end of a turn. It stays the
 //! same session, with its conversation and claims.
 
-use std::{
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        Answer, App,
-        core::{inside_session, launch_event, lookup},
-        sessions::{
-            control::{interrupt, running_session::RunningSession},
-            launch::{
-                outcome::launch_answer,
-                plan::{self, LaunchPlan, LaunchRequest, Work},
-                provider_hooks::ProviderHooks,
-                purpose::Purpose,
-                record, sandbox,
-                start::{self, PromptWatch},
-                switch::Switch,
-            },
-            list,
-        },
-    },
-    adapters::{builtin_scripts, plumbing::commands::structured},
-    config::project::STATE_DIR,
-    domain::{
-        Refusal, SessionId,
-        session::{Activity, Session},
-    },
-    env::vars,
-    os::poll_until,
-};
+use crate::actions::core::{inside_session, launch_event, lookup};
+use crate::actions::sessions::control::interrupt;
+use crate::actions::sessions::control::running_session::RunningSession;
+use crate::actions::sessions::launch::outcome::launch_answer;
+use crate::actions::sessions::launch::plan::{self, LaunchPlan, LaunchRequest, Work};
+use crate::actions::sessions::launch::provider_hooks::ProviderHooks;
+use crate::actions::sessions::launch::purpose::Purpose;
+use crate::actions::sessions::launch::start::{self, PromptWatch};
+use crate::actions::sessions::launch::switch::Switch;
+use crate::actions::sessions::launch::{record, sandbox};
+use crate::actions::sessions::list;
+use crate::actions::{Answer, App};
+use crate::adapters::builtin_scripts;
+use crate::adapters::plumbing::commands::structured;
+use crate::config::project::STATE_DIR;
+use crate::domain::session::{Activity, Session};
+use crate::domain::{Refusal, SessionId};
+use crate::env::vars;
+use crate::os::poll_until;
 
 /// The backend for the agent's terminal when no other one is configured.
 const TERMINAL_BACKEND: &str = "tmux";
@@ -275,7 +265,8 @@ fn await_turn(app: &App, of: &Session, cancels: bool) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Role, session::SessionStatus};
+    use crate::domain::Role;
+    use crate::domain::session::SessionStatus;
     use crate::env::Timestamp;
 
     #[test]

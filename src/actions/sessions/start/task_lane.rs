@@ -2,16 +2,15 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        core::{lookup, other_host},
-        queue::lane::{LanePatch, add, copies::Copies, rm},
-    },
-    config::project::worktree_top,
-    domain::{LaneName, Refusal, TaskId, lane::Lane, task::Task},
-    store::lanes,
-};
+use crate::actions::App;
+use crate::actions::core::{lookup, other_host};
+use crate::actions::queue::lane::copies::Copies;
+use crate::actions::queue::lane::{LanePatch, add, rm};
+use crate::config::project::worktree_top;
+use crate::domain::lane::Lane;
+use crate::domain::task::Task;
+use crate::domain::{LaneName, Refusal, TaskId};
+use crate::store::lanes;
 
 use super::StartRequest;
 

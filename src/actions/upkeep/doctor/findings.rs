@@ -1,8 +1,10 @@
 //! Parts of a finding that every check of `doctor` uses.
 
-use std::{io, path::Path};
+use std::io;
+use std::path::Path;
 
-use crate::{actions::App, store::StoreError};
+use crate::actions::App;
+use crate::store::StoreError;
 
 /// The command that repairs a finding which `doctor` can repair itself.
 pub(super) const FIX_COMMAND: &str = "fairway doctor --fix";

@@ -4,23 +4,14 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        core::other_host,
-        queue::{
-            evidence::run,
-            lane::{sync_intent, worktree},
-            task::import_steps::ImportIntent,
-        },
-    },
-    domain::{
-        EventKind, LaneName,
-        finding::{Finding, Severity},
-        plural,
-    },
-    store::{ReadTx, events, idempotency_keys, lanes},
-};
+use crate::actions::App;
+use crate::actions::core::other_host;
+use crate::actions::queue::evidence::run;
+use crate::actions::queue::lane::{sync_intent, worktree};
+use crate::actions::queue::task::import_steps::ImportIntent;
+use crate::domain::finding::{Finding, Severity};
+use crate::domain::{EventKind, LaneName, plural};
+use crate::store::{ReadTx, events, idempotency_keys, lanes};
 
 /// A younger intent most likely belongs to a running command.
 const MIN_AGE: Duration = Duration::from_secs(5 * 60);

@@ -5,20 +5,15 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use super::findings::{FIX_COMMAND, display_path, io_error};
-use crate::{
-    actions::{
-        App,
-        jobs::{gc, rm, supervision},
-    },
-    domain::{
-        finding::{Finding, Severity},
-        job::{JobId, JobStatus},
-        plural,
-    },
-    os::host,
-    store::{ReadTx, job_output::OutputStore, jobs},
-    supervisor::JobDir,
-};
+use crate::actions::App;
+use crate::actions::jobs::{gc, rm, supervision};
+use crate::domain::finding::{Finding, Severity};
+use crate::domain::job::{JobId, JobStatus};
+use crate::domain::plural;
+use crate::os::host;
+use crate::store::job_output::OutputStore;
+use crate::store::{ReadTx, jobs};
+use crate::supervisor::JobDir;
 
 /// The maximum number of findings of one kind.
 const MAX_PER_KIND: usize = 20;

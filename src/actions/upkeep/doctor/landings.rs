@@ -2,22 +2,13 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        core::other_host,
-        land::{
-            self,
-            shared_base::{self, BaseAnswers, Diverged, SharedBase},
-        },
-    },
-    domain::{
-        TaskId,
-        finding::{Finding, Severity},
-        landing::{Landing, LandingState},
-    },
-    store::{ReadTx, landings},
-};
+use crate::actions::core::other_host;
+use crate::actions::land::shared_base::{self, BaseAnswers, Diverged, SharedBase};
+use crate::actions::{App, land};
+use crate::domain::TaskId;
+use crate::domain::finding::{Finding, Severity};
+use crate::domain::landing::{Landing, LandingState};
+use crate::store::{ReadTx, landings};
 
 /// A finding for each interrupted landing of this host, and for each base that differs from that of the other hosts.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {

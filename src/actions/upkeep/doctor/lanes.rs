@@ -4,24 +4,16 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        App,
-        core::other_host,
-        queue::lane::{
-            checkout::{self, Presence},
-            gaps::{self, Gap},
-            walkers, worktree,
-        },
-    },
-    config::project::STATE_DIR,
-    domain::{
-        finding::{Finding, Severity},
-        lane::{Lane, LaneStatus},
-    },
-    os::git::{Git, GitError, OLDEST_GIT, Repository},
-    store::{ReadTx, lanes},
-};
+use crate::actions::App;
+use crate::actions::core::other_host;
+use crate::actions::queue::lane::checkout::{self, Presence};
+use crate::actions::queue::lane::gaps::{self, Gap};
+use crate::actions::queue::lane::{walkers, worktree};
+use crate::config::project::STATE_DIR;
+use crate::domain::finding::{Finding, Severity};
+use crate::domain::lane::{Lane, LaneStatus};
+use crate::os::git::{Git, GitError, OLDEST_GIT, Repository};
+use crate::store::{ReadTx, lanes};
 
 /// A finding for each lane that takes claims and whose worktree cannot be used, and one when git is too old to compare
 /// worktrees.

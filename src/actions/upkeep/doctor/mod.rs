@@ -1,34 +1,29 @@
 //! Checks of the store and its files, and their repair.
 
-use std::{
-    collections::BTreeMap,
-    convert::Infallible,
-    fs, io,
-    os::unix::fs::{MetadataExt, PermissionsExt},
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::Result;
 
 use self::findings::{FIX_COMMAND, display_path, io_error};
-use crate::{
-    actions::{App, core::errors, upkeep::notify},
-    adapters::{self, plumbing::SessionDir},
-    domain::{
-        Event, EventKind,
-        finding::{Finding, Severity},
-        id::SinkName,
-        notification::Receipt,
-        plural,
-        rules::dependency_cycle,
-    },
-    os::{file_system, git::Git, lock::FileLock, process},
-    store::{
-        ReadTx, integrity, sibling_path,
-        store_facts::{self, StorePlace},
-        tasks,
-    },
-};
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::actions::upkeep::notify;
+use crate::adapters;
+use crate::adapters::plumbing::SessionDir;
+use crate::domain::finding::{Finding, Severity};
+use crate::domain::id::SinkName;
+use crate::domain::notification::Receipt;
+use crate::domain::rules::dependency_cycle;
+use crate::domain::{Event, EventKind, plural};
+use crate::os::git::Git;
+use crate::os::lock::FileLock;
+use crate::os::{file_system, process};
+use crate::store::store_facts::{self, StorePlace};
+use crate::store::{ReadTx, integrity, sibling_path, tasks};
 
 mod findings;
 mod intents;

@@ -1,20 +1,15 @@
 //! Findings of `doctor` about the keys of the page: the paired devices, and the certificate in the network.
 
-use std::{io::ErrorKind, time::Duration};
+use std::io::ErrorKind;
+use std::time::Duration;
 
 use super::findings::display_path;
-use crate::{
-    actions::{
-        App,
-        core::errors,
-        upkeep::{
-            answer_tokens,
-            certificate_file::{self, StoredCertificate},
-            devices::{self, DeviceFile},
-        },
-    },
-    domain::finding::{Finding, Severity},
-};
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::actions::upkeep::answer_tokens;
+use crate::actions::upkeep::certificate_file::{self, StoredCertificate};
+use crate::actions::upkeep::devices::{self, DeviceFile};
+use crate::domain::finding::{Finding, Severity};
 
 /// How long before its end a certificate is reported.
 const TOLD_BEFORE: Duration = Duration::from_secs(14 * 24 * 60 * 60);

@@ -4,22 +4,15 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::{
-    actions::App,
-    config::StaleAfter,
-    domain::{
-        age,
-        finding::{Finding, Severity},
-    },
-    env::{Clock, Timestamp},
-    os::host,
-    store::{
-        ReadTx, StoreError,
-        hosts::{self, Host},
-        sessions,
-        store_facts::{ReadOnlyCause, StoreFacts, StorePlace},
-    },
-};
+use crate::actions::App;
+use crate::config::StaleAfter;
+use crate::domain::age;
+use crate::domain::finding::{Finding, Severity};
+use crate::env::{Clock, Timestamp};
+use crate::os::host;
+use crate::store::hosts::{self, Host};
+use crate::store::store_facts::{ReadOnlyCause, StoreFacts, StorePlace};
+use crate::store::{ReadTx, StoreError, sessions};
 
 /// The largest difference between two clocks that is not reported.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(5);

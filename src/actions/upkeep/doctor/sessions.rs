@@ -3,22 +3,14 @@
 
 use anyhow::Result;
 
-use crate::{
-    actions::{
-        core::{
-            session_overview::{self, SessionScope},
-            session_process::{self, RunProcesses},
-        },
-        queue::claimants,
-    },
-    domain::{
-        finding::{Finding, Severity},
-        rules::staleness::ProcessObservation,
-        task::TaskStatus,
-    },
-    os::{executable, host},
-    store::{ReadTx, overview, session_reports, sessions},
-};
+use crate::actions::core::session_overview::{self, SessionScope};
+use crate::actions::core::session_process::{self, RunProcesses};
+use crate::actions::queue::claimants;
+use crate::domain::finding::{Finding, Severity};
+use crate::domain::rules::staleness::ProcessObservation;
+use crate::domain::task::TaskStatus;
+use crate::os::{executable, host};
+use crate::store::{ReadTx, overview, session_reports, sessions};
 
 /// A finding for each session of this host whose process is alive although another host or a person has recorded it as failed.
 pub(super) fn failed_and_alive(tx: &ReadTx<'_>) -> Result<Vec<Finding>> {

@@ -3,20 +3,18 @@
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use crate::{
-    actions::{App, upkeep::answer_tokens::AnswerTokenFile},
-    api_client::server_files::ShownPage,
-    config::SinkSettings,
-    domain::{
-        answer_token::{AnswerAction, AnswerToken, TOKEN_LIFETIME},
-        need::NeedKind,
-        notification::NotifySink,
-        secrets::mask,
-    },
-    os::{digest::sha256_hex, random},
-    store::approvals,
-    wire::{NeedView, NotificationActionView, NotificationView, tool_input},
-};
+use crate::actions::App;
+use crate::actions::upkeep::answer_tokens::AnswerTokenFile;
+use crate::api_client::server_files::ShownPage;
+use crate::config::SinkSettings;
+use crate::domain::answer_token::{AnswerAction, AnswerToken, TOKEN_LIFETIME};
+use crate::domain::need::NeedKind;
+use crate::domain::notification::NotifySink;
+use crate::domain::secrets::mask;
+use crate::os::digest::sha256_hex;
+use crate::os::random;
+use crate::store::approvals;
+use crate::wire::{NeedView, NotificationActionView, NotificationView, tool_input};
 
 /// The version of the document's form.
 const VERSION: u32 = 1;

@@ -1,23 +1,20 @@
 //! A sender that waits for changes.
 
-use std::{rc::Rc, thread, time::Duration};
+use std::rc::Rc;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
 use super::send::{Outlets, SendReport, require_sinks, send_due};
-use crate::{
-    actions::{
-        App,
-        core::{change_wait::Round, errors},
-    },
-    config::{Project, load_in_force},
-    domain::Actor,
-    env::Env,
-    os::{
-        notify::{ChangeWaiter, WaiterFile},
-        poll_until::sleep,
-    },
-};
+use crate::actions::App;
+use crate::actions::core::change_wait::Round;
+use crate::actions::core::errors;
+use crate::config::{Project, load_in_force};
+use crate::domain::Actor;
+use crate::env::Env;
+use crate::os::notify::{ChangeWaiter, WaiterFile};
+use crate::os::poll_until::sleep;
 
 /// The delay after the store was busy.
 const BUSY_DELAY: Duration = Duration::from_secs(5);

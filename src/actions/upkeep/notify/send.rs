@@ -1,26 +1,22 @@
 //! One round of a sender: what is due now, claimed, sent and recorded.
 
-use std::{
-    collections::BTreeSet,
-    io::Write,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
 use super::{document, sinks};
-use crate::{
-    actions::{App, board::BoardCache, core::trust},
-    config::SinkSettings,
-    domain::{
-        Refusal,
-        notification::{NotifySink, QuietWindow, ReceiptState},
-        rules::notifications::{self, Batch, MAX_ATTEMPTS, Plan, SinkWish, retry_delay},
-    },
-    env::Timestamp,
-    store::{events, notifications as receipts},
-    wire::{BoardView, NeedView, SentView},
-};
+use crate::actions::App;
+use crate::actions::board::BoardCache;
+use crate::actions::core::trust;
+use crate::config::SinkSettings;
+use crate::domain::Refusal;
+use crate::domain::notification::{NotifySink, QuietWindow, ReceiptState};
+use crate::domain::rules::notifications::{self, Batch, MAX_ATTEMPTS, Plan, SinkWish, retry_delay};
+use crate::env::Timestamp;
+use crate::store::{events, notifications as receipts};
+use crate::wire::{BoardView, NeedView, SentView};
 
 /// How long the claim of an item lasts beyond the time limit of its sink.
 const LEASE_MARGIN: Duration = Duration::from_secs(30);

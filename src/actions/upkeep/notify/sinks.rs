@@ -1,33 +1,26 @@
 //! The sinks: how a notification leaves.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    io::{self, Write},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 
 use super::document;
-use crate::{
-    actions::{App, core::trust},
-    config::SinkSettings,
-    domain::{
-        Refusal,
-        id::SinkName,
-        notification::{NotifySink, ReceiptState},
-    },
-    env::{Env, vars},
-    os::{
-        capture::{Call, capture},
-        executable,
-        exit_reason::ExitReason,
-    },
-    render::strip_controls,
-    wire::{NotificationView, SentView},
-};
+use crate::actions::App;
+use crate::actions::core::trust;
+use crate::config::SinkSettings;
+use crate::domain::Refusal;
+use crate::domain::id::SinkName;
+use crate::domain::notification::{NotifySink, ReceiptState};
+use crate::env::{Env, vars};
+use crate::os::capture::{Call, capture};
+use crate::os::executable;
+use crate::os::exit_reason::ExitReason;
+use crate::render::strip_controls;
+use crate::wire::{NotificationView, SentView};
 
 /// The time limit of `notify-send`.
 const DESKTOP_TIMEOUT: Duration = Duration::from_secs(10);

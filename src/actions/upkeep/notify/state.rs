@@ -3,18 +3,15 @@
 use anyhow::Result;
 
 use super::send::{Board, quiet_until, sinks_of};
-use crate::{
-    actions::{App, board, core::trust},
-    config::SinkSettings,
-    domain::{
-        need::NeedKind,
-        notification::{NotifySink, Receipt},
-        rules::notifications::is_given_up,
-    },
-    env::Timestamp,
-    store::{ReadTx, notifications},
-    wire::{NotifyStateView, ReceiptView, SinkView},
-};
+use crate::actions::core::trust;
+use crate::actions::{App, board};
+use crate::config::SinkSettings;
+use crate::domain::need::NeedKind;
+use crate::domain::notification::{NotifySink, Receipt};
+use crate::domain::rules::notifications::is_given_up;
+use crate::env::Timestamp;
+use crate::store::{ReadTx, notifications};
+use crate::wire::{NotifyStateView, ReceiptView, SinkView};
 
 /// The settings and the receipts of the items on the board. Writes nothing.
 pub fn state(app: &App, hook_providers: &[&str]) -> Result<NotifyStateView> {

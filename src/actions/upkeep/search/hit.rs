@@ -1,10 +1,8 @@
 //! A hit of a search, with its time.
 
-use crate::{
-    domain::search::{MatchExcerpt, SearchKind},
-    env::Timestamp,
-    wire::SearchHitView,
-};
+use crate::domain::search::{MatchExcerpt, SearchKind};
+use crate::env::Timestamp;
+use crate::wire::SearchHitView;
 
 #[derive(Debug)]
 pub(super) struct Hit {

@@ -3,17 +3,14 @@
 use anyhow::Result;
 
 use self::hit::{Hit, keep_newest, view};
+use crate::actions::App;
+use crate::actions::core::inside_session;
+use crate::domain::Refusal;
+use crate::domain::message::Recipient;
+use crate::domain::search::{SearchKind, TextMatcher};
 pub use crate::store::search::SearchScope;
-use crate::{
-    actions::{App, core::inside_session},
-    domain::{
-        Refusal,
-        message::Recipient,
-        search::{SearchKind, TextMatcher},
-    },
-    store::search::{self, SearchRow},
-    wire::SearchHitView,
-};
+use crate::store::search::{self, SearchRow};
+use crate::wire::SearchHitView;
 
 mod hit;
 mod transcripts;

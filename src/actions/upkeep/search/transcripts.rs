@@ -1,26 +1,20 @@
 //! A search in the transcripts of sessions. Their formats belong to the providers: of a line of JSON every string is searched
 //! except names and ids, of another line its visible text.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    fs::File,
-    io::{self, BufRead, BufReader, Read},
-    path::{Path, PathBuf},
-};
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::hit::{Hit, keep_newest, view};
-use crate::{
-    actions::App,
-    domain::{
-        ansi::strip_escapes,
-        search::{MatchExcerpt, SearchKind, TextMatcher},
-    },
-    env::Timestamp,
-    store::search::TranscriptRow,
-    wire::SearchHitView,
-};
+use crate::actions::App;
+use crate::domain::ansi::strip_escapes;
+use crate::domain::search::{MatchExcerpt, SearchKind, TextMatcher};
+use crate::env::Timestamp;
+use crate::store::search::TranscriptRow;
+use crate::wire::SearchHitView;
 
 /// The longest line that is read, in bytes; the rest of a longer one is not searched.
 const MAX_LINE_BYTES: u64 = 16 << 20;

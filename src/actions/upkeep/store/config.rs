@@ -1,23 +1,18 @@
 //! The lines of the configuration that say where the store is.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{
-    actions::core::trust,
-    config::{
-        CONFIG_FILE, Project, check_scheme, has_password, load_in_force, local_file, set_key,
-        trust::{Trust, check},
-        without_password,
-    },
-    env::Env,
-    os::files,
-    store::StoreError,
+use crate::actions::core::trust;
+use crate::config::trust::{Trust, check};
+use crate::config::{
+    CONFIG_FILE, Project, check_scheme, has_password, load_in_force, local_file, set_key, without_password,
 };
+use crate::env::Env;
+use crate::os::files;
+use crate::store::StoreError;
 
 /// The section of the configuration with the place of the store.
 const SECTION: &str = "store";

@@ -2,26 +2,25 @@
 
 use anyhow::Result;
 
-#[cfg(feature = "postgres")]
-use {
-    crate::{
-        actions::core::open_store,
-        domain::plural,
-        os::host,
-        store::StoreAddress,
-        store::copy::{CopyReport, CopyRequest},
-        wire::StoreCopyView,
-    },
-    std::path::PathBuf,
-};
-
 use super::config;
+#[cfg(feature = "postgres")]
+use crate::actions::core::open_store;
+use crate::actions::{Answer, App};
+use crate::domain::Refusal;
+#[cfg(feature = "postgres")]
+use crate::domain::plural;
+#[cfg(feature = "postgres")]
+use crate::os::host;
+#[cfg(feature = "postgres")]
+use crate::store::StoreAddress;
 #[cfg(not(feature = "postgres"))]
 use crate::store::StoreError;
-use crate::{
-    actions::{Answer, App},
-    domain::Refusal,
-};
+#[cfg(feature = "postgres")]
+use crate::store::copy::{CopyReport, CopyRequest};
+#[cfg(feature = "postgres")]
+use crate::wire::StoreCopyView;
+#[cfg(feature = "postgres")]
+use std::path::PathBuf;
 
 /// The target of a copy to the project's file.
 pub const FILE_TARGET: &str = "sqlite";

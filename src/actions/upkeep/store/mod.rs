@@ -3,16 +3,14 @@
 use anyhow::Result;
 
 #[cfg(feature = "postgres")]
-use crate::{actions::core::open_store, store::Store};
-use crate::{
-    actions::{Answer, App},
-    domain::Refusal,
-    store::{
-        backup,
-        store_facts::{self, StorePlace},
-    },
-    wire::{StoreMigrationView, StoreRestoredView, StoreView},
-};
+use crate::actions::core::open_store;
+use crate::actions::{Answer, App};
+use crate::domain::Refusal;
+#[cfg(feature = "postgres")]
+use crate::store::Store;
+use crate::store::backup;
+use crate::store::store_facts::{self, StorePlace};
+use crate::wire::{StoreMigrationView, StoreRestoredView, StoreView};
 
 pub mod config;
 pub mod copy;

@@ -1,20 +1,19 @@
 //! Landings beside the starts, in a thread: the checks of a landing may take long.
 
-use std::{rc::Rc, sync::mpsc, thread};
+use std::rc::Rc;
+use std::sync::mpsc;
+use std::thread;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use crate::{
-    actions::{
-        App,
-        agents::guard,
-        core::errors,
-        land::{self, LandRequest},
-    },
-    domain::{TaskId, rules::work::Event},
-    os::notify::Waker,
-};
+use crate::actions::App;
+use crate::actions::agents::guard;
+use crate::actions::core::errors;
+use crate::actions::land::{self, LandRequest};
+use crate::domain::TaskId;
+use crate::domain::rules::work::Event;
+use crate::os::notify::Waker;
 
 /// The landing at work, if there is one.
 #[derive(Debug, Default)]

@@ -1,41 +1,28 @@
 //! The facts for the next step of `work`: who has a place, what is ready, and why something waits.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use anyhow::Result;
 
 use super::request::WorkRequest;
-use crate::{
-    actions::{
-        App,
-        core::{launch_event, session_overview::SessionScope, session_process},
-        land,
-        queue::{
-            gates,
-            task::ready::{self, ReadyFor},
-        },
-        sessions::{
-            budget,
-            launch::purpose,
-            list,
-            liveness::{backend_probe::BackendProber, dead, silence},
-            parking, start,
-        },
-    },
-    domain::{
-        TaskId,
-        id::Label,
-        rules::work::{Candidate, Death, Facts, PlaceState, ProviderParking, TakenPlace, Work},
-        session::SessionStatus,
-        session_facts::SessionOverview,
-        task::{Task, TaskState, TaskStatus},
-    },
-    env::Timestamp,
-    store::{overview, tasks},
-};
+use crate::actions::core::session_overview::SessionScope;
+use crate::actions::core::{launch_event, session_process};
+use crate::actions::queue::gates;
+use crate::actions::queue::task::ready::{self, ReadyFor};
+use crate::actions::sessions::launch::purpose;
+use crate::actions::sessions::liveness::backend_probe::BackendProber;
+use crate::actions::sessions::liveness::{dead, silence};
+use crate::actions::sessions::{budget, list, parking, start};
+use crate::actions::{App, land};
+use crate::domain::TaskId;
+use crate::domain::id::Label;
+use crate::domain::rules::work::{Candidate, Death, Facts, PlaceState, ProviderParking, TakenPlace, Work};
+use crate::domain::session::SessionStatus;
+use crate::domain::session_facts::SessionOverview;
+use crate::domain::task::{Task, TaskState, TaskStatus};
+use crate::env::Timestamp;
+use crate::store::{overview, tasks};
 
 /// When a session is looked at again that is over with processes left, or is starting.
 const SETTLE_TIME: Duration = Duration::from_secs(2);

@@ -1,6 +1,7 @@
 //! The input of `work`.
 
-use crate::{actions::sessions::start::StartRequest, domain::rules::work::Plan};
+use crate::actions::sessions::start::StartRequest;
+use crate::domain::rules::work::Plan;
 
 /// What a person has asked for, and how each task starts.
 #[derive(Debug, Clone)]

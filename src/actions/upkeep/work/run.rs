@@ -1,34 +1,32 @@
 //! The loop of `work`: look, carry out what the rule says, wait for a change.
 
-use std::{os::fd::AsFd as _, time::Duration};
+use std::os::fd::AsFd as _;
+use std::time::Duration;
 
 use anyhow::Result;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use super::{landing::Lander, look::look, request::WorkRequest};
-use crate::{
-    actions::{
-        Answer, App,
-        core::{change_wait::Round, errors, inside_session},
-        sessions::{
-            launch::start::PromptWatch,
-            start::{
-                self, StartRequest,
-                relaunch::{self, RelaunchRequest},
-            },
-        },
-    },
-    config::load_in_force,
-    domain::{
-        LaneName, Refusal, SessionId, TaskId,
-        rules::work::{Effect, Event, News, Work},
-    },
-    env::Timestamp,
-    os::{files, lock::FileLock, notify::ChangeWaiter, run_streaming::StreamError, signals::SignalPipe},
-    store::StoreError,
-    wire::FailureKind,
-};
+use super::landing::Lander;
+use super::look::look;
+use super::request::WorkRequest;
+use crate::actions::core::change_wait::Round;
+use crate::actions::core::{errors, inside_session};
+use crate::actions::sessions::launch::start::PromptWatch;
+use crate::actions::sessions::start::relaunch::{self, RelaunchRequest};
+use crate::actions::sessions::start::{self, StartRequest};
+use crate::actions::{Answer, App};
+use crate::config::load_in_force;
+use crate::domain::rules::work::{Effect, Event, News, Work};
+use crate::domain::{LaneName, Refusal, SessionId, TaskId};
+use crate::env::Timestamp;
+use crate::os::files;
+use crate::os::lock::FileLock;
+use crate::os::notify::ChangeWaiter;
+use crate::os::run_streaming::StreamError;
+use crate::os::signals::SignalPipe;
+use crate::store::StoreError;
+use crate::wire::FailureKind;
 
 /// How long to wait for a start of another `work`, whose setup may take long.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);

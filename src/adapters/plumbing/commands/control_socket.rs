@@ -5,13 +5,9 @@ use std::io::{self, Read};
 use anyhow::Result;
 
 use super::{input_turn, questions, read_limited, session_dir};
-use crate::{
-    adapters::plumbing::{
-        self, KeyboardInput, SessionDir, sanitize_paste,
-        submit_text::{self, Submission, Terminal, Timeouts},
-    },
-    env::Env,
-};
+use crate::adapters::plumbing::submit_text::{self, Submission, Terminal, Timeouts};
+use crate::adapters::plumbing::{self, KeyboardInput, SessionDir, sanitize_paste};
+use crate::env::Env;
 
 /// The longest text, in bytes.
 const MAX_TEXT_BYTES: u64 = 4 << 20;

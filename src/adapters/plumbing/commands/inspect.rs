@@ -1,22 +1,17 @@
 //! Queries about a session: whether it is alive, which programs run in it, and its output.
 
-use std::{
-    fs,
-    io::Read,
-    os::{fd::BorrowedFd, unix::fs::MetadataExt},
-    path::PathBuf,
-};
+use std::fs;
+use std::io::Read;
+use std::os::fd::BorrowedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
 use anyhow::Result;
 
 use super::{read_limited, session_dir, state_dir};
-use crate::{
-    adapters::{
-        Terminal,
-        plumbing::{ReaderState, SessionDir, transcript},
-    },
-    env::{Env, Timestamp},
-};
+use crate::adapters::Terminal;
+use crate::adapters::plumbing::{ReaderState, SessionDir, transcript};
+use crate::env::{Env, Timestamp};
 
 /// The longest list of names, in bytes.
 const MAX_LIST_BYTES: u64 = 1 << 20;

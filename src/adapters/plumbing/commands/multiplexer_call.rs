@@ -1,26 +1,20 @@
 //! Calls of a multiplexer for a script: its server must inherit nothing from the caller, and a frozen server must not block the
 //! caller.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    io::{self, Read},
-    path::Path,
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
 
 use super::read_limited;
-use crate::{
-    adapters,
-    env::{Env, vars},
-    os::{
-        capture::{self, Call, Captured},
-        exec, executable,
-        lock::FileLock,
-    },
-};
+use crate::adapters;
+use crate::env::{Env, vars};
+use crate::os::capture::{self, Call, Captured};
+use crate::os::lock::FileLock;
+use crate::os::{exec, executable};
 
 /// The run id in the environment of a multiplexer's server: the end of a session must not end the server.
 const SERVER_TAG: &str = "server";

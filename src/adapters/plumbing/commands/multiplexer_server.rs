@@ -1,21 +1,20 @@
 //! A session's own multiplexer server: its socket address, its start in an offscreen terminal, and its end.
 
-use std::{
-    ffi::OsString,
-    fs, io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
 
 use anyhow::Result;
 
 use super::{session_dir, state_dir};
-use crate::{
-    adapters::plumbing::{ServerAddress, SocketDir},
-    domain::Refusal,
-    env::{Env, vars},
-    os::{command::Program, executable, process::ProcessKey, process_tree, pty, terminal::Size},
-};
+use crate::adapters::plumbing::{ServerAddress, SocketDir};
+use crate::domain::Refusal;
+use crate::env::{Env, vars};
+use crate::os::command::Program;
+use crate::os::process::ProcessKey;
+use crate::os::terminal::Size;
+use crate::os::{executable, process_tree, pty};
 
 /// How long a server may take to end after a signal.
 const GRACE: Duration = Duration::from_millis(500);

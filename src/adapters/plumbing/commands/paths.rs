@@ -6,7 +6,9 @@ use anyhow::Result;
 
 use super::session_dir;
 pub use super::state_dir;
-use crate::{adapters::plumbing::server_socket, domain::Refusal, env::Env};
+use crate::adapters::plumbing::server_socket;
+use crate::domain::Refusal;
+use crate::env::Env;
 
 /// Returns whether the session's root process is alive, and the session's directory; `None` when there is no such session.
 pub fn find_session(env: &Env, name: &str) -> Result<Option<(bool, PathBuf)>> {

@@ -1,15 +1,14 @@
 //! Ending a session's processes, and copying its output to a transcript.
 
-use std::{
-    io::{self, Read},
-    path::Path,
-    time::Duration,
-};
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
 
 use super::session_dir;
-use crate::{adapters::plumbing::TranscriptWriter, env::Env};
+use crate::adapters::plumbing::TranscriptWriter;
+use crate::env::Env;
 
 /// How long the last write to the transcript may take.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);

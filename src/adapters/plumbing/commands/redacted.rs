@@ -1,6 +1,7 @@
 //! A start configuration for display.
 
-use crate::{adapters::StartConfig, domain::secrets};
+use crate::adapters::StartConfig;
+use crate::domain::secrets;
 
 /// A copy of a start configuration in which everything that looks like a secret is masked.
 pub fn redacted(start: &StartConfig) -> StartConfig {

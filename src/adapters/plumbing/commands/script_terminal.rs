@@ -1,25 +1,19 @@
 //! Types into a session through its script: the script shows the screen, pastes and presses Enter, and is told here when to do
 //! so.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    io::{self, Read},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 
 use super::{input_turn, questions, read_limited, session_dir};
-use crate::{
-    adapters::plumbing::submit_text::{self, Submission, Terminal, Timeouts},
-    env::Env,
-    os::{
-        capture::{self, Call},
-        exit_reason::ExitReason,
-    },
-};
+use crate::adapters::plumbing::submit_text::{self, Submission, Terminal, Timeouts};
+use crate::env::Env;
+use crate::os::capture::{self, Call};
+use crate::os::exit_reason::ExitReason;
 
 /// The longest text, in bytes.
 const MAX_TEXT_BYTES: u64 = 4 << 20;

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::{
-    adapters::{self, plumbing::SessionDir},
-    domain::Refusal,
-    env::Env,
-};
+use crate::adapters;
+use crate::adapters::plumbing::SessionDir;
+use crate::domain::Refusal;
+use crate::env::Env;
 
 /// The directory in which backend scripts keep the state of their sessions. An error when the environment names no home
 /// directory.

@@ -1,22 +1,16 @@
 //! The three parts of a session's start: unpack the configuration, run the program, wait until it is ready.
 
-use std::{
-    io::{self, Read},
-    path::Path,
-};
+use std::io::{self, Read};
+use std::path::Path;
 
 use anyhow::Result;
 
 use super::{read_limited, session_dir, state_dir};
-use crate::{
-    adapters::{
-        Adapter, CopyFile, StartConfig, StartReport, clean_env,
-        plumbing::{self, IoMode, SetupCommands, StartFiles, StartedPane, program_env},
-    },
-    domain::Refusal,
-    env::{Env, vars},
-    os::process::ProcessKey,
-};
+use crate::adapters::plumbing::{self, IoMode, SetupCommands, StartFiles, StartedPane, program_env};
+use crate::adapters::{Adapter, CopyFile, StartConfig, StartReport, clean_env};
+use crate::domain::Refusal;
+use crate::env::{Env, vars};
+use crate::os::process::ProcessKey;
 
 /// The longest start configuration, in bytes.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;

@@ -4,16 +4,13 @@ use std::io::Read;
 
 use anyhow::Result;
 
-use super::{read_limited, session_dir, start::warn_of_failure, state_dir};
-use crate::{
-    acp::Command,
-    adapters::{
-        StartConfig,
-        plumbing::{self, StructuredSink},
-    },
-    domain::Refusal,
-    env::Env,
-};
+use super::start::warn_of_failure;
+use super::{read_limited, session_dir, state_dir};
+use crate::acp::Command;
+use crate::adapters::StartConfig;
+use crate::adapters::plumbing::{self, StructuredSink};
+use crate::domain::Refusal;
+use crate::env::Env;
 
 /// The longest prompt, in bytes.
 const MAX_PROMPT_BYTES: u64 = 4 << 20;

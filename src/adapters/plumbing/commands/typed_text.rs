@@ -1,12 +1,11 @@
 //! Parts of every command that types a text into a session.
 
-use std::{io, time::Duration};
+use std::io;
+use std::time::Duration;
 
-use crate::{
-    adapters::plumbing::SessionDir,
-    env::{Env, vars},
-    os::lock::FileLock,
-};
+use crate::adapters::plumbing::SessionDir;
+use crate::env::{Env, vars};
+use crate::os::lock::FileLock;
 
 /// How long to wait while another process types a text.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(15);

@@ -1,16 +1,13 @@
 //! Ending a session: its process tree and its files.
 
-use std::{fs, io, time::Duration};
+use std::time::Duration;
+use std::{fs, io};
 
 use super::dir::{ENVIRONMENT_FILE, INPUT_FIFO, START_FILE, STARTED_BY_FILE, STARTER_FILE, SessionDir, VALUES_DIR};
-use crate::{
-    adapters::StartConfig,
-    env::vars,
-    os::{
-        process::{ProcessKey, ProcessStatus},
-        process_tree,
-    },
-};
+use crate::adapters::StartConfig;
+use crate::env::vars;
+use crate::os::process::{ProcessKey, ProcessStatus};
+use crate::os::process_tree;
 
 /// The root process has finished; the content says whether to remove the whole directory.
 const FINISHED_FILE: &str = "concluded";
@@ -145,7 +142,9 @@ pub(in crate::adapters::plumbing) fn env_tag(start: &StartConfig) -> Option<Stri
 
 #[cfg(test)]
 mod tests {
-    use std::{cell::Cell, collections::BTreeMap, path::Path};
+    use std::cell::Cell;
+    use std::collections::BTreeMap;
+    use std::path::Path;
 
     use super::*;
     use crate::adapters::plumbing::StartFiles;

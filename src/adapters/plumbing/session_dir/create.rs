@@ -1,25 +1,21 @@
 //! Creating a session's directory, and listing the live sessions.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fs::{self, DirBuilder},
-    io,
-    os::unix::{ffi::OsStrExt, fs::DirBuilderExt},
-    path::Path,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
 
-use super::{
-    dir::{
-        ENVIRONMENT_FILE, NAME_FILE, START_FILE, STARTER_FILE, SessionDir, TRANSCRIPT_OFFSET_FILE, WORK_DIR_FILE,
-        read_optional,
-    },
-    state::process_line,
+use super::dir::{
+    ENVIRONMENT_FILE, NAME_FILE, START_FILE, STARTER_FILE, SessionDir, TRANSCRIPT_OFFSET_FILE, WORK_DIR_FILE,
+    read_optional,
 };
-use crate::{
-    adapters::StartConfig,
-    os::{files, process::ProcessKey},
-};
+use super::state::process_line;
+use crate::adapters::StartConfig;
+use crate::os::files;
+use crate::os::process::ProcessKey;
 
 /// The inputs of a session's start.
 #[derive(Debug)]

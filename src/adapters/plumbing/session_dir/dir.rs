@@ -1,19 +1,16 @@
 //! A session's directory: its file names, its start configuration and its locks.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fmt::Write,
-    fs, io,
-    os::unix::ffi::OsStringExt,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
 
-use crate::{
-    adapters::StartConfig,
-    os::{files, lock::FileLock},
-};
+use crate::adapters::StartConfig;
+use crate::os::files;
+use crate::os::lock::FileLock;
 
 /// The start configuration. It contains the environment and is removed with the session.
 pub(super) const START_FILE: &str = "start.json";

@@ -1,6 +1,7 @@
 //! Forgetting how a session was started: its prompt, its commands and its environment are needed for the start alone.
 
-use std::{fs, io, path::Path};
+use std::path::Path;
+use std::{fs, io};
 
 use super::dir::{ENVIRONMENT_FILE, NAME_FILE, START_FILE, STARTED_BY_FILE, SessionDir, read_optional};
 
@@ -56,10 +57,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::{
-        adapters::{StartConfig, plumbing::StartFiles},
-        os::process::ProcessKey,
-    };
+    use crate::adapters::StartConfig;
+    use crate::adapters::plumbing::StartFiles;
+    use crate::os::process::ProcessKey;
 
     #[test]
     fn start_of_a_gone_caller_is_forgotten_and_one_in_progress_is_not() {

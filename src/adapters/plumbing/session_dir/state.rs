@@ -1,6 +1,7 @@
 //! The state of a session: its root process, its program and its exit code.
 
-use std::{fs, io, path::Path};
+use std::path::Path;
+use std::{fs, io};
 
 use super::dir::{START_FILE, STARTED_BY_FILE, STARTER_FILE, SessionDir};
 use crate::os::process::{self, ProcessKey, ProcessStatus};

@@ -1,18 +1,16 @@
 //! The stdio of an agent, a frame for each line. Nothing here blocks.
 
-use std::{collections::VecDeque, io, os::fd::AsFd};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
 
 use nix::poll::{PollFd, PollFlags};
 use serde_json::Value;
 
-use crate::{
-    acp::{Frame, FrameReader, Line},
-    domain::{ansi, secrets},
-    os::{
-        command::Program,
-        piped_child::{ChildStream, DuplexChild},
-    },
-};
+use crate::acp::{Frame, FrameReader, Line};
+use crate::domain::{ansi, secrets};
+use crate::os::command::Program;
+use crate::os::piped_child::{ChildStream, DuplexChild};
 
 /// How much may wait for an agent that does not read its stdin, in bytes.
 const MAX_OUTBOX_BYTES: usize = 32 << 20;

@@ -1,38 +1,30 @@
 //! The loop of a structured session's supervisor: it reports events to the state machine and carries out its effects. It has one
 //! thread, which blocks in `poll` while nothing happens.
 
-use std::{
-    collections::VecDeque,
-    io,
-    time::{Duration, Instant},
-};
+use std::collections::VecDeque;
+use std::io;
+use std::time::{Duration, Instant};
 
-use nix::{
-    errno::Errno,
-    poll::{PollFd, PollFlags, poll},
-};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, poll};
 use serde_json::Value;
 
-use super::{
-    agent_link::AgentLink,
-    frame_log::FrameLog,
-    sink::{Judgement, SinkReply, StructuredSink},
-};
-use crate::{
-    acp::{Command, Effect, Event, Proof, StateMachine, StateMachineConfig},
-    adapters::{
-        StartConfig,
-        plumbing::{
-            SessionDir,
-            control_socket::ControlSocket,
-            run_program::{self, SessionProgram, print_started},
-            transcript::{MAX_TRANSCRIPT_BYTES, Transcript},
-        },
-    },
-    domain::usage::UsageScope,
-    env::Env,
-    os::{command::Program, poll::poll_timeout, process_tree, request_socket::Incoming, session_leader::Running},
-};
+use super::agent_link::AgentLink;
+use super::frame_log::FrameLog;
+use super::sink::{Judgement, SinkReply, StructuredSink};
+use crate::acp::{Command, Effect, Event, Proof, StateMachine, StateMachineConfig};
+use crate::adapters::StartConfig;
+use crate::adapters::plumbing::SessionDir;
+use crate::adapters::plumbing::control_socket::ControlSocket;
+use crate::adapters::plumbing::run_program::{self, SessionProgram, print_started};
+use crate::adapters::plumbing::transcript::{MAX_TRANSCRIPT_BYTES, Transcript};
+use crate::domain::usage::UsageScope;
+use crate::env::Env;
+use crate::os::command::Program;
+use crate::os::poll::poll_timeout;
+use crate::os::process_tree;
+use crate::os::request_socket::Incoming;
+use crate::os::session_leader::Running;
 
 /// How long an agent that has closed its stdout may take to end.
 const EXIT_WINDOW: Duration = Duration::from_secs(1);

@@ -1,22 +1,21 @@
 //! A canary: one short turn of an agent, in which it must ask before it runs a command. The answer is always a denial.
 
-use std::{
-    collections::VecDeque,
-    io,
-    time::{Duration, Instant},
-};
+use std::collections::VecDeque;
+use std::io;
+use std::time::{Duration, Instant};
 
-use nix::{errno::Errno, poll::poll};
+use nix::errno::Errno;
+use nix::poll::poll;
 
 use super::agent_link::AgentLink;
-use crate::{
-    acp::{
-        AgentInfo, Command, Effect, Event, GuardMode, Permission, PermissionChoice, Proof, Report, StateMachine,
-        StateMachineConfig,
-    },
-    domain::usage::UsageScope,
-    os::{command::Program, poll::poll_timeout, process_tree},
+use crate::acp::{
+    AgentInfo, Command, Effect, Event, GuardMode, Permission, PermissionChoice, Proof, Report, StateMachine,
+    StateMachineConfig,
 };
+use crate::domain::usage::UsageScope;
+use crate::os::command::Program;
+use crate::os::poll::poll_timeout;
+use crate::os::process_tree;
 
 /// How long the agent's processes have between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(1);

@@ -1,14 +1,11 @@
 //! The requests to a structured session, at its control socket.
 
-use std::{io, time::Duration};
+use std::io;
+use std::time::Duration;
 
-use crate::{
-    acp::Command,
-    adapters::plumbing::{
-        SessionDir,
-        control_socket::{self, ControlRequest},
-    },
-};
+use crate::acp::Command;
+use crate::adapters::plumbing::SessionDir;
+use crate::adapters::plumbing::control_socket::{self, ControlRequest};
 
 const PROMPT_TAG: u8 = b'p';
 const CANCEL_TAG: u8 = b'c';

@@ -1,11 +1,9 @@
 //! Every frame of a structured session, in a private file of limited size beside its transcript: a line with the milliseconds
 //! since the start, a sign (`>` to the agent, `<` from it, `!` its stderr) and the bytes.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use crate::adapters::plumbing::transcript::Transcript;
 

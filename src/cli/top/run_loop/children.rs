@@ -1,12 +1,13 @@
 //! The commands that `top` runs beside itself: of a key in the background, of a view, and of the pane.
 
-use std::{ffi::OsString, io, path::Path};
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
 
 use super::{Action, BackgroundCommand, Input, Top, Viewer};
-use crate::{
-    os::{file_watch::FileWatch, piped_child::PipedChild},
-    wire::BoardView,
-};
+use crate::os::file_watch::FileWatch;
+use crate::os::piped_child::PipedChild;
+use crate::wire::BoardView;
 
 impl Top<'_> {
     pub(super) fn spawn(&self, action: &Action) -> io::Result<PipedChild> {

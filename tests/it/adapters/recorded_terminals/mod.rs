@@ -24,37 +24,25 @@ mod screen_view;
 mod server;
 mod socket_paths;
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    os::unix::{
-        fs::{MetadataExt, PermissionsExt},
-        process::CommandExt,
-    },
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use fairway::os::{
-    process::{ProcessKey, ProcessStatus},
-    process_tree,
-};
-use nix::{
-    sys::signal::{Signal, killpg},
-    unistd::Pid,
-};
+use fairway::os::process::{ProcessKey, ProcessStatus};
+use fairway::os::process_tree;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::{
-    Caller, eventually, given, holds, naming,
-    shared_checks::{assert_missing_sessions_are_reported, payload, reader, readers, with_enter},
-};
-use crate::common::{
-    concurrent_start::race,
-    require,
-    test_project::{CommandOutput, FAIRWAY},
-};
+use super::shared_checks::{assert_missing_sessions_are_reported, payload, reader, readers, with_enter};
+use super::{Caller, eventually, given, holds, naming};
+use crate::common::concurrent_start::race;
+use crate::common::require;
+use crate::common::test_project::{CommandOutput, FAIRWAY};
 
 fn with(backend: &str, test: impl FnOnce(&Caller)) {
     if require::program(backend) {

@@ -1,7 +1,8 @@
 //! The agent of a task was killed: another one of its lane continues the claim.
 
 use super::{Hands, go_on};
-use crate::common::{agent_programs::Agent, test_project::FAIRWAY};
+use crate::common::agent_programs::Agent;
+use crate::common::test_project::FAIRWAY;
 
 fn next_agent_of_the_lane_continues(agent: Agent) {
     let Some(hands) = Hands::of(agent, "true") else { return };

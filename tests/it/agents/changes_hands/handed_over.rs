@@ -1,7 +1,8 @@
 //! The agent of a task hands it over: one of another lane brings the commits into its own.
 
 use super::{Hands, commit, go_on};
-use crate::common::{agent_programs::Agent, test_project::FAIRWAY};
+use crate::common::agent_programs::Agent;
+use crate::common::test_project::FAIRWAY;
 
 fn acceptor_goes_on_in_its_own_lane(agent: Agent) {
     let offer = format!("{FAIRWAY} handoff create T-1 --to qa --summary 'test the tax'");

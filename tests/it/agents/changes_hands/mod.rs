@@ -5,16 +5,18 @@ mod handed_over;
 mod relaunched;
 mod stolen;
 
-use std::{path::PathBuf, process::Command, time::Duration};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
 
 use fairway::os::poll_until::poll_until;
 use serde_json::Value;
 
 use super::RULES;
-use crate::{
-    common::{agent_programs::Agent, mock_models::MockModels, test_project::FAIRWAY},
-    sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually, text},
-};
+use crate::common::agent_programs::Agent;
+use crate::common::mock_models::MockModels;
+use crate::common::test_project::FAIRWAY;
+use crate::sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually, text};
 
 /// What the predecessor notes, and its successor must hear of.
 const NOTE: &str = "the tax is per line";

@@ -1,7 +1,8 @@
 //! The agent of a task lives and is stuck: another one of its lane steals the claim.
 
 use super::{Hands, go_on};
-use crate::common::{agent_programs::Agent, test_project::FAIRWAY};
+use crate::common::agent_programs::Agent;
+use crate::common::test_project::FAIRWAY;
 
 fn thief_goes_on(agent: Agent) {
     let Some(hands) = Hands::of(agent, "true") else { return };

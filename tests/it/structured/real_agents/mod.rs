@@ -8,27 +8,22 @@ mod short;
 mod starts;
 mod turns;
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-    env, fs,
-    io::Write as _,
-    path::PathBuf,
-    time::Duration,
-};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::{env, fs};
 
 use fairway::os::poll_until::poll_until;
-use nix::{sys::stat::Mode, unistd::mkfifo};
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 use serde_json::{Value, json};
 
-use crate::{
-    common::{
-        agent_programs::Agent,
-        mock_models::{ESCALATED, MockModels},
-        require,
-    },
-    sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually},
-};
+use crate::common::agent_programs::Agent;
+use crate::common::mock_models::{ESCALATED, MockModels};
+use crate::common::require;
+use crate::sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually};
 
 /// An agent that speaks the protocol, by its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,18 +1,15 @@
 //! The processes of a session: agents that stop, switch to a terminal, die.
 
-use std::{process::Command, thread};
+use std::process::Command;
+use std::thread;
 
 use fairway::os::process::ProcessKey;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::*;
-use crate::{
-    common::soak,
-    sessions::{marked, text},
-};
+use crate::common::soak;
+use crate::sessions::{marked, text};
 
 impl RealScene {
     /// The processes of the session but its supervisor.

@@ -3,7 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::common::{mock_models::SLOW, soak};
+use crate::common::mock_models::SLOW;
+use crate::common::soak;
 
 /// The bytes of the long prompt.
 const LONG: usize = 60_000;

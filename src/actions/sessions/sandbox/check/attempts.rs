@@ -1,11 +1,9 @@
 //! Attempts on files.
 
-use std::{
-    fs::{self, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::symlink,
-    path::Path,
-};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use super::targets::{self, Targets};
 

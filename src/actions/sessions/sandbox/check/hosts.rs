@@ -1,9 +1,7 @@
 //! Attempts to reach a host that the proxy does not open, with a text for it that a careless reader takes for an open host.
 
-use std::{
-    io::{self, BufRead, BufReader, Read, Write},
-    net::{Shutdown, SocketAddr, TcpStream},
-};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 
 use super::targets::{self, Targets};
 

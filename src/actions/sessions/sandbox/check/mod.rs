@@ -9,38 +9,28 @@ mod required_actions;
 mod targets;
 mod temporary_project;
 
-use std::{collections::BTreeMap, ffi::OsString};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 
 use anyhow::Result;
 
-use self::{
-    probes::{PROBES, Probe},
-    required_actions::{NEEDS, Need},
-    targets::{Said, Targets},
-    temporary_project::World,
-};
-use crate::{
-    actions::{
-        App,
-        core::{
-            errors,
-            sandbox_availability::{self, SandboxMaker},
-            trust,
-        },
-        sessions::sandbox::{
-            environment,
-            openings::{self, Opening},
-            run::{forward_words, prefix_words},
-        },
-    },
-    config::SandboxSettings,
-    domain::{
-        rules::sandbox_command::{self, SandboxFacts},
-        sandbox::{SandboxClass, SandboxNetwork},
-    },
-    os::{bubblewrap::Bubblewrap, exec, executable, syscall_filter::SyscallFilter},
-    wire::{SandboxCheckView, SandboxNeedView, SandboxProbeView},
-};
+use self::probes::{PROBES, Probe};
+use self::required_actions::{NEEDS, Need};
+use self::targets::{Said, Targets};
+use self::temporary_project::World;
+use crate::actions::App;
+use crate::actions::core::sandbox_availability::{self, SandboxMaker};
+use crate::actions::core::{errors, trust};
+use crate::actions::sessions::sandbox::environment;
+use crate::actions::sessions::sandbox::openings::{self, Opening};
+use crate::actions::sessions::sandbox::run::{forward_words, prefix_words};
+use crate::config::SandboxSettings;
+use crate::domain::rules::sandbox_command::{self, SandboxFacts};
+use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
+use crate::os::bubblewrap::Bubblewrap;
+use crate::os::syscall_filter::SyscallFilter;
+use crate::os::{exec, executable};
+use crate::wire::{SandboxCheckView, SandboxNeedView, SandboxProbeView};
 
 /// Checks what a sandbox of this class and network prevents: makes every attempt outside of it, as a control, and then inside.
 /// `None` means the configured class or network; the class `off` counts as `namespace`.

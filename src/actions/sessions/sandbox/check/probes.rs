@@ -2,7 +2,8 @@
 
 use std::io;
 
-use super::{attempts as files, hosts, reach, targets::Targets};
+use super::targets::Targets;
+use super::{attempts as files, hosts, reach};
 
 /// The effect outside that proves that an attempt succeeded.
 #[derive(Debug, Clone, Copy)]

@@ -1,34 +1,25 @@
 //! Attempts on sockets, processes and the kernel.
 
-use std::{
-    ffi::{OsStr, OsString},
-    fs::{self, File, OpenOptions},
-    io::{self, Write},
-    net::{Ipv4Addr, Ipv6Addr, Shutdown, TcpStream, UdpSocket},
-    os::{
-        linux::net::SocketAddrExt,
-        unix::net::{SocketAddr, UnixStream},
-    },
-    path::Path,
-    time::Duration,
-};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, TcpStream, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
+use std::path::Path;
+use std::time::Duration;
 
-use nix::{
-    sys::{
-        signal::{Signal, kill},
-        socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket as new_socket},
-        stat::{Mode, SFlag, makedev, mknod},
-    },
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket as new_socket};
+use nix::sys::stat::{Mode, SFlag, makedev, mknod};
+use nix::unistd::Pid;
 
-use super::{attempts, targets::Targets};
-use crate::os::{
-    capture::{self, Call},
-    executable,
-    exit_reason::ExitReason,
-    syscall_filter::type_into_new_terminal,
-};
+use super::attempts;
+use super::targets::Targets;
+use crate::os::capture::{self, Call};
+use crate::os::executable;
+use crate::os::exit_reason::ExitReason;
+use crate::os::syscall_filter::type_into_new_terminal;
 
 /// The time limit of a program.
 const LIMIT: Duration = Duration::from_secs(20);

@@ -1,14 +1,14 @@
 //! Actions that must work in a sandbox: git in the lane, programs, files, and a network of the sandbox's own.
 
-use std::{
-    ffi::OsStr,
-    fs,
-    io::{self, Read, Write},
-    net::{Ipv4Addr, TcpListener, TcpStream},
-    path::Path,
-};
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
 
-use super::{hosts, reach::program, targets::Targets};
+use super::hosts;
+use super::reach::program;
+use super::targets::Targets;
 
 #[derive(Debug)]
 pub struct Need {

@@ -1,54 +1,39 @@
 //! A project with a lane, a home, sockets and a process, which is made for one series of attempts and removed afterwards.
 
-use std::{
-    cell::RefCell,
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    fs::{self, File},
-    io::{self, Read},
-    net::{Ipv4Addr, Ipv6Addr, TcpListener, UdpSocket},
-    os::{
-        fd::AsRawFd,
-        linux::net::SocketAddrExt,
-        unix::net::{SocketAddr, UnixListener},
-    },
-    path::{Path, PathBuf},
-    process::Child,
-    sync::{Arc, Mutex},
-    thread,
-    time::Duration,
-};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use super::{
-    probes::{PROBES, Proof},
-    targets::{self, Said, Targets},
-};
-use crate::{
-    actions::{
-        App,
-        core::errors,
-        sessions::sandbox::{
-            openings::{Opening, Surroundings},
-            proxy::{self, HostGate, RefusedHost},
-            run::proxy_opening,
-        },
-    },
-    config::SandboxSettings,
-    domain::rules::proxy_hosts::OpenHost,
-    env::vars,
-    os::{
-        capture::{self, Call},
-        command::spawn_silent,
-        exec::keep_on_exec,
-        exit_reason::ExitReason,
-        files,
-        git::{self, Git, LaneClone},
-        poll_until::poll_until,
-        random,
-    },
-};
+use super::probes::{PROBES, Proof};
+use super::targets::{self, Said, Targets};
+use crate::actions::App;
+use crate::actions::core::errors;
+use crate::actions::sessions::sandbox::openings::{Opening, Surroundings};
+use crate::actions::sessions::sandbox::proxy::{self, HostGate, RefusedHost};
+use crate::actions::sessions::sandbox::run::proxy_opening;
+use crate::config::SandboxSettings;
+use crate::domain::rules::proxy_hosts::OpenHost;
+use crate::env::vars;
+use crate::os::capture::{self, Call};
+use crate::os::command::spawn_silent;
+use crate::os::exec::keep_on_exec;
+use crate::os::exit_reason::ExitReason;
+use crate::os::git::{self, Git, LaneClone};
+use crate::os::poll_until::poll_until;
+use crate::os::{files, random};
 
 /// The time limit of all attempts together.
 const LIMIT: Duration = Duration::from_secs(120);
