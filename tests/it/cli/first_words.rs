@@ -18,8 +18,8 @@ fn familiar_names_lead_to_commands() {
         ("dashboard", "watch the board: fairway top"),
         ("tui", "watch the board: fairway top"),
         ("import issues.jsonl", "import tasks: fairway task import issues.jsonl"),
-        ("record evidence T-1", "record evidence: fairway evidence run T-1 -- COMMAND"),
-        ("record handoff T-1", "offer a task: fairway handoff create T-1 --to-role ROLE --summary TEXT"),
+        ("record evidence T-1", "run a check, and record it as evidence: fairway evidence run T-1 -- COMMAND"),
+        ("record handoff T-1", "offer a task to a role: fairway handoff create T-1 --to-role ROLE --summary TEXT"),
         ("record review T-1", "record a review: fairway review record T-1 --verdict VERDICT"),
         ("set-status T-1 done", "finish a task: fairway done T-1"),
         ("config validate", "check the configuration: fairway config check"),
@@ -31,7 +31,7 @@ fn familiar_names_lead_to_commands() {
         ("rename T-1 a b", "edit a task: fairway task edit T-1 --title 'a b'"),
         ("task comment T-1 is slow", "record a note on a task: fairway note 'is slow' --task T-1"),
         ("task comment slow", "record a note on a task: fairway note slow --task TASK"),
-        ("questions", "show what needs you: fairway status --full"),
+        ("questions", "show what needs you: fairway status"),
         ("whoami", "print your identity and tasks: fairway prime"),
     ] {
         assert_eq!(hint(&world, line), command, "{line}");

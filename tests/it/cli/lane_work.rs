@@ -410,7 +410,7 @@ fn show_and_list_say_how_far_a_worktree_is() {
     assert_eq!(
         git,
         json!({ "worktree": tree, "branch": "lane/ui", "work": null, "base": "main", "commit": head(&world, &tree), "ahead": 2,
-            "behind": 1, "dirty": true, "changed_files": 1, "problem": null })
+            "behind": 1, "dirty": true, "changed_files": 1, "submodules": [], "problem": null })
     );
     assert_eq!(world.json(["lane", "show", "docs"])["lane"]["git"], Value::Null);
     let text = world.run(["lane", "show", "ui"]).exits(0).stdout;

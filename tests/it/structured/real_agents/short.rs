@@ -54,11 +54,11 @@ fn passes_in_short(agent: Structured) {
 
     let before = scene.decided().len();
     scene.prompt(&format!("do {} {}", agent.to_run("touch fine"), agent.to_run(FORBIDDEN)));
-    eventually("both are decided", || {
+    // A decision of the guard comes before its question, so that both can be decided while one is still to be asked.
+    eventually("both are decided, and the turn is over", || {
         scene.approvals().iter().for_each(|asked| scene.answer(asked, &["allow"]));
-        (scene.decided().len() == before + 2).then_some(())
+        (scene.decided().len() == before + 2 && scene.row()["activity"] == "idle").then_some(())
     });
-    scene.wait_until_idle();
     // Of calls that are asked about at once, what the guard denies for one is denied for all.
     assert_eq!(scene.has("fine"), !agent.asks_for_all(), "{}", scene.peek());
 
