@@ -35,7 +35,8 @@ pub(super) fn missing(noun: &str, id: &str, near: &[String]) -> Option<String> {
         ([], "guide") => "list the guides: fairway guide --list".to_owned(),
         ([topic, ..], "guide") => format!("did you mean {topic}: fairway guide {topic}"),
         ([], _) => return None,
-        ([id], noun) => match shown_by(noun) {
+        // A recipient of another kind, such as `lane:api`, is not what the command shows.
+        ([id], noun) => match shown_by(noun).filter(|_| !id.contains(':')) {
             Some(command) => format!("did you mean {id}: {command} {id}"),
             None => format!("did you mean {id}?"),
         },
