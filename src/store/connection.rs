@@ -203,7 +203,7 @@ impl Store {
         let engine = match &self.engine {
             Engine::Sqlite(store) => store.begin_write(clock, actor).map(EngineWrite::Sqlite),
             #[cfg(feature = "postgres")]
-            Engine::Postgres(store) => store.begin_write(actor).map(EngineWrite::Postgres),
+            Engine::Postgres(store) => store.begin_write(clock, actor).map(EngineWrite::Postgres),
         };
         tracing::debug!("begun");
         Ok(OpenWrite { engine: engine?, _span: span })

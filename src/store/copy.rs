@@ -98,7 +98,7 @@ impl CopyRequest<'_> {
         file.check_path_unchanged()?;
         let left = self.unused_path();
         let tables = tables(&held)?;
-        let mut report = server.write(self.actor, |tx| {
+        let mut report = server.write(self.clock, self.actor, |tx| {
             sql::execute(tx.conn(), NO_IDLE_TIMEOUT, &[])?;
             self.refuse_filled(tx, &tables)?;
             let mut rows = 0;
@@ -153,7 +153,7 @@ impl CopyRequest<'_> {
         schema::migrate(&mut conn, &STATE)?;
         conn.pragma_update(None, "journal_mode", "WAL").map_err(StoreError::from)?;
         let tables = tables(&conn)?;
-        let report = server.write(self.actor, |tx| -> Result<CopyReport, StoreError> {
+        let report = server.write(self.clock, self.actor, |tx| -> Result<CopyReport, StoreError> {
             sql::execute(tx.conn(), NO_IDLE_TIMEOUT, &[])?;
             let file = Transaction::new_unchecked(&conn, TransactionBehavior::Immediate)?;
             file.pragma_update(None, "defer_foreign_keys", true)?;

@@ -109,16 +109,16 @@ impl PostgresStore {
     }
 
     /// Takes the lock of the project, begins a write, and records that this host writes.
-    pub fn begin_write<'a>(&'a self, actor: &'a str) -> Result<PostgresWrite<'a>, StoreError> {
+    pub fn begin_write<'a>(&'a self, clock: Clock, actor: &'a str) -> Result<PostgresWrite<'a>, StoreError> {
         let writer = Writer::now(&self.root);
-        let clock = Writer::join(writer.as_ref(), CLOCK);
         let path = self.search_path();
-        let statements = format!("{path}; {TURN}; {LOCK}; {KEEP_COMMITS}; SELECT begin_write(); {clock}");
+        let times = Writer::join(writer.as_ref(), CLOCK);
+        let statements = format!("{path}; {TURN}; {LOCK}; {KEEP_COMMITS}; SELECT begin_write(); {times}");
         let begun = self.begin(BEGIN_WRITE, &statements);
         let told = |error| self.version_error(self.read_only_error(self.held_error(error)));
         let (open, rows) = begun.map_err(told)?;
         self.check_version(number(rows.get(1), 0))?;
-        let now = match self.clock {
+        let now = match clock {
             Clock::Fixed(now) => now,
             Clock::System => Timestamp::from_millis(number(rows.last(), 0)),
         };
@@ -143,10 +143,11 @@ impl PostgresStore {
     /// Runs `change` as one transaction and commits it if `change` returns `Ok`. Wakes no waiting process.
     pub fn write<T, E: From<StoreError>>(
         &self,
+        clock: Clock,
         actor: &str,
         change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let open = self.begin_write(actor)?;
+        let open = self.begin_write(clock, actor)?;
         let done = change(open.change())?;
         open.commit()?;
         Ok(done)
