@@ -14,7 +14,7 @@ use crate::domain::Refusal;
 use crate::domain::job::{Job, JobStatus};
 use crate::os::notify::ChangeWaiter;
 use crate::os::process::{self, ProcessKey, ProcessStatus};
-use crate::os::{files, poll};
+use crate::os::{files, host, poll};
 use crate::store::StoreError;
 use crate::supervisor::JobDir;
 use crate::wire::JobView;
@@ -83,8 +83,8 @@ fn refresh(app: &App, jobs: &mut [Job]) -> Result<()> {
     })
 }
 
-/// Poll interval while a job is handed to its supervisor. In this state there is no process whose end tells that the start
-/// failed: the process that claimed the job may outlive a supervisor that died.
+/// Poll interval while a job is handed to its supervisor, and when its supervisor has just ended. In these states there is no process
+/// whose end tells more: the process that claimed a job may outlive a supervisor that died.
 const HANDOVER_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
@@ -92,7 +92,7 @@ pub struct JobWaiter {
     waiter: ChangeWaiter,
     /// The supervisor, with a pidfd that becomes readable when it ends.
     supervisor: Option<(ProcessKey, OwnedFd)>,
-    is_starting: bool,
+    is_polled: bool,
 }
 
 impl JobWaiter {
@@ -103,7 +103,7 @@ impl JobWaiter {
         let waiter = files::private_dir(&dir)
             .and_then(|()| ChangeWaiter::bind(&dir, &name))
             .map_err(|error| StoreError::io(format!("to wait for job {}: {}", job.id, dir.display()), error))?;
-        Ok(Self { waiter, supervisor: None, is_starting: false })
+        Ok(Self { waiter, supervisor: None, is_polled: false })
     }
 
     /// Discards pending wake-ups. Call it before each read of the job.
@@ -125,7 +125,10 @@ impl JobWaiter {
         if !is_there {
             self.supervisor = None;
         }
-        self.is_starting = job.status == JobStatus::Starting;
+        // One that ended after the job was read may have sent its last wake-up before that: nothing would end the sleep.
+        let has_ended =
+            !is_there && job.status == JobStatus::Running && host::identity().owns(&job.host, job.host_id.as_deref());
+        self.is_polled = has_ended || job.status == JobStatus::Starting;
     }
 
     fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
@@ -142,7 +145,7 @@ pub fn wait_any<'a>(all: impl IntoIterator<Item = &'a JobWaiter>, until: Option<
     let (mut ends, mut limit) = (Vec::new(), left);
     for waiter in all {
         ends.extend(waiter.fds());
-        if waiter.is_starting {
+        if waiter.is_polled {
             limit = Some(limit.map_or(HANDOVER_POLL_INTERVAL, |limit| limit.min(HANDOVER_POLL_INTERVAL)));
         }
     }
