@@ -196,13 +196,14 @@ fn check_file(
     else {
         return false;
     };
-    if let Err(why) = install::check_loadable(provider, text) {
+    let not_loadable = install::check_loadable(provider, text).err().map(|why| {
         let message = format!("{} {why}: none of its hooks run", path.display());
-        findings.push(Finding::new("not_loaded", Severity::Error, message));
-    }
+        Finding::new("not_loaded", Severity::Error, message)
+    });
     if !executable::is_executable(&program) {
         let message =
             format!("{} names {}, which does not exist or is not executable", path.display(), program.display());
+        findings.extend(not_loadable);
         findings.push(Finding::new("stale_path", Severity::Error, message).with_fix(fix));
         return true;
     }
@@ -221,10 +222,15 @@ fn check_file(
         }
         findings.push(Finding::new("outdated", Severity::Warning, message).with_fix(fix.as_str()));
     }
-    check_canary(context, provider, &path, &found, &fix, findings);
-    if provider.reviews_hooks {
-        check_codex_trust(context, &settings.path, &found, findings);
+    let mut judged = Vec::new();
+    check_canary(context, provider, &path, &found, &fix, &mut judged);
+    let not_trusted = if provider.reviews_hooks { codex_trust_finding(context, &settings.path, &found) } else { None };
+    let not_run: Vec<Finding> = not_loadable.into_iter().chain(not_trusted).collect();
+    // A hook that does not run blocks nothing.
+    if not_run.iter().any(|finding| finding.severity == Severity::Error) {
+        judged.retain(|finding| finding.code != "blocking");
     }
+    findings.extend(judged.into_iter().chain(not_run));
     true
 }
 
@@ -295,11 +301,11 @@ fn quote_output(output: &str) -> String {
 }
 
 /// Asks Codex, which runs only trusted hooks, whether it trusts these.
-fn check_codex_trust(context: &DoctorContext<'_>, file: &Path, found: &[InstalledHook], findings: &mut Vec<Finding>) {
+fn codex_trust_finding(context: &DoctorContext<'_>, file: &Path, found: &[InstalledHook]) -> Option<Finding> {
     let cwd = context.root.unwrap_or(&context.env.cwd);
     let commands: Vec<String> = found.iter().filter_map(|one| Some(one.hook["command"].as_str()?.to_owned())).collect();
     let shown = file.display();
-    findings.extend(match codex_trust::query(context.env, cwd, file, &commands) {
+    match codex_trust::query(context.env, cwd, file, &commands) {
         codex_trust::HookTrust::Trusted => None,
         codex_trust::HookTrust::Skipped(how) => Some(
             Finding::new(
@@ -324,7 +330,7 @@ fn check_codex_trust(context: &DoctorContext<'_>, file: &Path, found: &[Installe
             Severity::Note,
             format!("unknown whether codex runs the hooks of {shown}: {why}"),
         )),
-    });
+    }
 }
 
 /// How long a program may take to print its version.

@@ -56,6 +56,8 @@ fn judged(world: &TestProject, provider: &str, code: &str, words: &str) {
     let one = findings.iter().find(|(known, _)| known == code).unwrap_or_else(|| panic!("{code}: {findings:?}"));
     assert!(one.1.contains(words), "{one:?}");
     assert_eq!(is_well, code == "blocking", "{findings:?}");
+    let says_that_it_blocks = findings.iter().any(|(known, _)| known == "blocking");
+    assert!(!says_that_it_blocks || ["blocking", "outdated"].contains(&code), "{findings:?}");
 }
 
 #[test]
