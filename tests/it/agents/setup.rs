@@ -15,7 +15,10 @@ fn setup_guards(agent: Agent) {
     world.set("PATH", std::env::join_paths(dirs).unwrap());
     let done = world.json(["setup", "--yes", "--provider", agent.name()]);
     let findings = done["doctor"]["findings"].as_array().unwrap();
-    assert!(findings.iter().any(|one| one["code"] == "blocking"), "{done:#}");
+    let says = |code: &str| findings.iter().any(|one| one["code"] == code);
+    // Codex skips the hooks until a person trusts them there; the run below trusts them by its arguments.
+    let is_skipped = agent == Agent::Codex;
+    assert_eq!((says("blocking"), says("untrusted")), (!is_skipped, is_skipped), "{done:#}");
     world.run(["session", "upsert", "--id", "s", "--role", "dev", "--provider", agent.name()]).exits(0);
     let mut command = world.command(&program);
     let prompt = "do RUN[[rm -rf /etc/fairway-no-such-file]] then RUN[[touch allowed]]";
