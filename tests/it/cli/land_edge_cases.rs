@@ -531,8 +531,9 @@ fn sign_with_a_passphrase(world: &TestProject, reason: &str, unlock: &str, typed
     let before = main_commit(world);
     let refused = |lane: &str| {
         let error = world.run(["land", lane, "--json"]).refuses(7, "git_failed").error();
-        assert!(error["message"].as_str().unwrap().starts_with("the commit cannot be signed: "), "{error}");
-        assert!(error["message"].as_str().unwrap().contains(reason), "{error}");
+        let why = error["message"].as_str().unwrap().strip_prefix("the commit cannot be signed: ").expect("its reason");
+        // Git 2.39 does not pass on what gpg says.
+        assert!(why.contains(reason) || why == "gpg failed to sign the data", "{error}");
         assert_eq!(error["hint"], format!("unlock the key, then again: {unlock}"));
     };
     refused("c");
