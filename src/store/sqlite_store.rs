@@ -143,7 +143,7 @@ impl SqliteStore {
     }
 
     /// Waits for a turn in the write queue, for as long as the lock timeout allows, then begins an IMMEDIATE transaction with or
-    /// without a turn. Its time is read after the wait: later transactions have later times, and each believes the times that it finds.
+    /// without a turn. Its time is read after the wait: a record of an earlier transaction is not in the future of a later one.
     pub fn begin_write<'a>(&'a self, clock: Clock, actor: &'a str) -> Result<SqliteWrite<'a>, StoreError> {
         let with_path = |error: StoreError| match &self.path {
             Some(path) => error.with_path(path),

@@ -1,6 +1,8 @@
 //! Turns and tool calls that sessions report, as rows, append-only. Role, lane and task are the session's at the time of the
 //! report.
 
+use std::collections::BTreeMap;
+
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::domain::SessionId;
 use crate::domain::budget::{Amount, BudgetKind, Used};
@@ -197,7 +199,7 @@ const USED_BY_SESSIONS: &str = used!(
      WHERE ended_at IS NULL) AND at >= $1 GROUP BY session_id"
 );
 const USED_BY_ALL: &str = used!("CAST(NULL AS TEXT)", "usage_turns_at WHERE at >= $1");
-const RAISED: &str = "SELECT cap FROM raised_budgets WHERE kind = $1 AND subject = $2";
+const RAISED: &str = "SELECT subject, cap FROM raised_budgets WHERE kind = $1";
 const RAISE: &str = "INSERT INTO raised_budgets (kind, subject, cap) VALUES ($1, $2, $3) \
      ON CONFLICT (kind, subject) DO UPDATE SET cap = excluded.cap";
 
@@ -215,10 +217,10 @@ pub fn used(tx: &ReadTx<'_>, kind: BudgetKind, since: Timestamp) -> Result<Vec<(
     })
 }
 
-/// The cap that a person has given a subject in place of the configured one.
-pub fn raised_cap(tx: &ReadTx<'_>, kind: BudgetKind, subject: &str) -> Result<Option<Amount>, StoreError> {
-    let cap: Option<String> = sql::first(tx.conn(), RAISED, &[&kind.as_str(), &subject], |row| row.get(0))?;
-    Ok(cap.and_then(|cap| Amount::parse(&cap).ok()))
+/// The caps that a person has given subjects in place of the configured one.
+pub fn raised_caps(tx: &ReadTx<'_>, kind: BudgetKind) -> Result<BTreeMap<String, Amount>, StoreError> {
+    let rows = sql::rows(tx.conn(), RAISED, &[&kind.as_str()], |row| Ok((row.get(0)?, row.get::<String>(1)?)))?;
+    Ok(rows.into_iter().filter_map(|(subject, cap)| Some((subject, Amount::parse(&cap).ok()?))).collect())
 }
 
 pub fn raise_cap(tx: &WriteTx<'_>, kind: BudgetKind, subject: &str, cap: Amount) -> Result<(), StoreError> {

@@ -21,28 +21,22 @@ const SOURCE: &str = "budget";
 
 /// Every budget with what is used of it: those of open tasks and live sessions that have used anything, and that of the day.
 pub fn list(app: &App) -> Result<Vec<Budget>> {
-    let mut found = app.read(|tx| in_force(app, tx, app.env.now(), |_| true))?;
+    let mut found = app.read(|tx| in_force(app, tx, app.env.now()))?;
     found.sort_by_key(|budget| (budget.kind as usize, -budget.percent()));
     Ok(found)
 }
 
-/// The budgets of a kind that `is_meant` accepts.
-pub(in crate::actions) fn in_force(
-    app: &App,
-    tx: &ReadTx<'_>,
-    now: Timestamp,
-    is_meant: impl Fn(&Budget) -> bool,
-) -> Result<Vec<Budget>> {
+/// The budgets of which something is used, each with the cap that holds now.
+fn in_force(app: &App, tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Budget>> {
     let mut found = Vec::new();
     for kind in BudgetKind::ALL {
         let Some(cap) = app.settings.budgets.cap(*kind) else { continue };
         let since = if *kind == BudgetKind::Day { now.start_of_day() } else { Timestamp::from_millis(0) };
+        let raised = usage::raised_caps(tx, *kind)?;
         for (of, used) in usage::used(tx, *kind, since)? {
-            let budget = Budget { kind: *kind, of: of.unwrap_or_else(|| budget::day(now)), cap, used };
-            if is_meant(&budget) {
-                let cap = usage::raised_cap(tx, *kind, &budget.of)?.unwrap_or(cap);
-                found.push(Budget { cap, ..budget });
-            }
+            let of = of.unwrap_or_else(|| budget::day(now));
+            let cap = raised.get(&of).copied().unwrap_or(cap);
+            found.push(Budget { kind: *kind, of, cap, used });
         }
     }
     Ok(found)
@@ -50,9 +44,8 @@ pub(in crate::actions) fn in_force(
 
 /// The budgets that are nearly or completely used, or cannot hold.
 pub(in crate::actions) fn used_up(app: &App, tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Budget>> {
-    let is_short = |budget: &Budget| budget.state() != BudgetState::Free;
-    let mut found = in_force(app, tx, now, is_short)?;
-    found.retain(is_short);
+    let mut found = in_force(app, tx, now)?;
+    found.retain(|budget| budget.state() != BudgetState::Free);
     Ok(found)
 }
 
@@ -152,7 +145,7 @@ pub fn raise(app: &App, subject: &str, cap: Amount, reason: &str) -> Result<Answ
         if app.settings.budgets.cap(kind).is_none() {
             return Err(Refusal::invalid("budget", format!("budgets.{kind} is not set")).into());
         }
-        let known = in_force(app, tx, tx.now(), |one| one.kind == kind && one.of == of)?.pop();
+        let known = in_force(app, tx, tx.now())?.into_iter().find(|one| one.kind == kind && one.of == of);
         let used = known.map(|budget| budget.used).unwrap_or_default();
         let budget = Budget { kind, of, cap, used };
         if budget.state() == BudgetState::Spent {

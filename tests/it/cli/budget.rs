@@ -78,4 +78,8 @@ fn budgets_are_listed_and_raised_and_a_spent_one_starts_nothing() {
     session  s1          330 tokens  1M tokens  0 %    free         2 of 3 turns
     day      2026-01-01  5.75 USD    12.00 USD  47 %   cannot hold  2 of 3 turns
     "#);
+    // A lower cap holds as well, though little of the configured one is used.
+    world.run(["budget", "raise", "T-3", "0.50 USD", "--reason", "less"]).exits(0);
+    told("T-3", Some(0.6));
+    world.run(["start", "T-3", "--json", "--", "true"]).refuses(4, "budget_spent");
 }
