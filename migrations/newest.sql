@@ -368,7 +368,7 @@ CREATE TABLE pull_requests (
     opened_at INTEGER NOT NULL,
     synced_at INTEGER,
     ended_at  INTEGER
-) STRICT;
+, for_people TEXT NOT NULL DEFAULT '') STRICT;
 
 CREATE UNIQUE INDEX pull_requests_open ON pull_requests (lane) WHERE ended_at IS NULL;
 
@@ -411,7 +411,7 @@ CREATE TABLE review_comments (
     told_in     INTEGER,
     resolved_by TEXT,
     resolved_at INTEGER
-) STRICT;
+, thread TEXT) STRICT;
 
 CREATE INDEX review_comments_task ON review_comments (task_id, id);
 
@@ -582,5 +582,5 @@ CREATE INDEX usage_turns_session ON usage_turns (session_id, at);
 CREATE INDEX usage_turns_task ON usage_turns (task_id, at);
 
 PRAGMA application_id = 1178683730;
-PRAGMA user_version = 24;
+PRAGMA user_version = 25;
 COMMIT;

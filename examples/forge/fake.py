@@ -46,9 +46,12 @@ else:
     if operation == "open":
         pull.update({name: value for name, value in json.loads(sys.stdin.read()).items() if name != "head"})
     elif operation == "say":
-        if args[1:2] not in (["comment"], ["reply"], ["resolve"], ["review"]):
-            fail("refused", "this forge knows comment, reply, resolve and review")
+        if args[1:2] not in (["comment"], ["reply"], ["resolve"], ["review"], ["ready"]):
+            fail("refused", "this forge knows comment, reply, resolve, review and ready")
         pull["said"].append([args[1:], sys.stdin.read()])
+        pull["draft"] = pull["draft"] and args[1] != "ready"
+        for thread in pull.get("threads", []):
+            thread["resolved"] = thread["resolved"] or args[1:] == ["resolve", thread["id"]]
     elif operation == "merge":
         old, head = (git("rev-parse", f"refs/heads/{one}") for one in (pull["base"], pull["branch"]))
         parents = ["-p", old] if args[1:] == ["squash"] else ["-p", old, "-p", head]

@@ -176,7 +176,7 @@ query(\$o:String!,\$r:String!,\$n:Int!){repository(owner:\$o,name:\$r){pullReque
  baseRef{refUpdateRule{requiredStatusCheckContexts}}
  commits(last:1){nodes{commit{oid $1}}}
  reviews(first:100){nodes{databaseId state author{__typename login} body commit{oid}}}
- reviewThreads(first:100){nodes{id isResolved path line originalLine diffSide
+ reviewThreads(first:100){nodes{id isResolved path originalLine diffSide resolvedBy{login}
   comments(first:50){nodes{databaseId author{__typename login} authorAssociation body lastEditedAt isMinimized originalCommit{oid}}}}}
  comments(first:100){nodes{databaseId author{__typename login} authorAssociation body lastEditedAt isMinimized}}}}}
 GRAPHQL
@@ -207,8 +207,8 @@ def written: {id: "\(.databaseId)", author: who, association: .authorAssociation
      end] end),
    reviews: [.reviews.nodes[] | select(.state != "PENDING")
     | {id: "\(.databaseId)", author: who, verdict: (.state | ascii_downcase), commit: .commit.oid, body}],
-   threads: [.reviewThreads.nodes[] | {id, file: .path, line: (.line // .originalLine), side:
-     (if .diffSide == "LEFT" then "old" else "new" end), commit: .comments.nodes[0].originalCommit.oid, resolved: .isResolved,
+   threads: [.reviewThreads.nodes[] | {id, file: .path, line: .originalLine, side:
+     (if .diffSide == "LEFT" then "old" else "new" end), commit: .comments.nodes[0].originalCommit.oid, resolved: .isResolved, resolved_by: .resolvedBy.login,
      comments: [.comments.nodes[] | written]}],
    comments: [.comments.nodes[] | written],
    required: (.baseRef.refUpdateRule.requiredStatusCheckContexts // [])},

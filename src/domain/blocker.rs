@@ -23,6 +23,16 @@ impl Blocker {
     pub fn is_for_reviewer(&self) -> bool {
         self.code.starts_with("review_") || self.code == "executables_unreviewed"
     }
+
+    /// Whether it may be cleared while a pull request is open: people give their verdict on the pull request.
+    pub fn may_be_cleared_at_forge(&self) -> bool {
+        self.awaits_review() || self.code.starts_with("pull_request_")
+    }
+
+    /// Whether a review is not given yet. A pull request is a draft until then.
+    pub fn awaits_review(&self) -> bool {
+        matches!(self.code, "review_missing" | "review_lapsed" | "review_requested")
+    }
 }
 
 /// The work that was judged.
@@ -80,6 +90,13 @@ impl GateReport {
 
     pub fn into_blockers(self) -> Vec<Blocker> {
         self.blockers
+    }
+
+    /// Leaves out the blockers that may be cleared while the pull request is open.
+    #[must_use]
+    pub fn for_proposal(mut self) -> Self {
+        self.blockers.retain(|one| !one.may_be_cleared_at_forge());
+        Self::new(self.task, self.judged, self.blockers)
     }
 
     /// Adds blockers: one before those of the report, the others after them.

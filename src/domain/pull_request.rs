@@ -6,6 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
+use super::review::LinePlace;
 use super::string_enum::string_enum;
 use super::{LaneName, TaskId};
 use crate::env::Timestamp;
@@ -77,6 +78,8 @@ pub struct LanePullRequest {
     pub state: PullState,
     /// What is to be known about it, for people; empty for nothing.
     pub summary: String,
+    /// What people wrote that no agent is told, for people; one line each, with its author.
+    pub for_people: String,
     pub host_id: Option<String>,
     pub opened_at: Timestamp,
     pub synced_at: Option<Timestamp>,
@@ -187,6 +190,9 @@ pub struct ForgeThread {
     pub side: String,
     pub commit: Option<String>,
     pub resolved: bool,
+    /// Who resolved it.
+    #[serde(default)]
+    pub resolved_by: Option<String>,
     pub comments: Vec<ForgeComment>,
 }
 
@@ -208,6 +214,41 @@ pub struct ForgeLog {
     pub log: String,
 }
 
+/// The mark in what Fairway writes on a forge. It is a comment of Markdown, and followed by what was written.
+pub const MARK: &str = "<!-- fairway:";
+
+/// The name under which a person of a forge is recorded here. No session and no person of a host has such a name.
+const REVIEWER_PREFIX: &str = "forge:";
+
+pub fn reviewer(login: &str) -> String {
+    format!("{REVIEWER_PREFIX}{login}")
+}
+
+/// The person's name at the forge; `None` for a reviewer of this project.
+pub fn login(reviewer: &str) -> Option<&str> {
+    reviewer.strip_prefix(REVIEWER_PREFIX)
+}
+
+impl ForgeComment {
+    /// Whether a person or another program wrote it, and it is shown.
+    pub fn is_foreign(&self) -> bool {
+        !self.hidden && !self.body.contains(MARK)
+    }
+
+    /// The name of this text: an edit makes it another one.
+    pub fn fact(&self) -> String {
+        format!("comment {} {}", self.id, self.edited.as_deref().unwrap_or_default())
+    }
+}
+
+impl ForgeThread {
+    /// The line of the commit that the comment stands on; `None` for a whole file, and for a line that the work removed.
+    pub fn place(&self) -> Option<(&str, LinePlace)> {
+        let line = self.line.filter(|line| *line > 0 && self.side == "new")?;
+        Some((self.commit.as_deref()?, LinePlace { path: self.file.clone(), line }))
+    }
+}
+
 impl ForgeCheck {
     pub fn is_pending(&self) -> bool {
         self.state == ForgeCheckState::Pending
@@ -225,19 +266,35 @@ impl PullRequestState {
         names
     }
 
-    /// What people who may write have said last, if that is `changes requested`, at the commit that the branch has now.
-    pub fn changes_requested(&self) -> impl Iterator<Item = &ForgeReview> {
+    /// Whether a person's words count: of one who may write, by the forge's own answer, or whom the configuration trusts.
+    fn counts(&self, author: &str, trusted: &[String]) -> bool {
+        let is_trusted = trusted.iter().any(|one| one.trim_end_matches("[bot]").eq_ignore_ascii_case(author));
+        is_trusted || self.people.get(author) == Some(&Some(true))
+    }
+
+    /// The last verdict of each person whose words count, oldest first. A mere comment lifts none.
+    pub fn verdicts(&self, trusted: &[String]) -> Vec<&ForgeReview> {
         let is_verdict = |one: &&ForgeReview| matches!(&*one.verdict, "approved" | "changes_requested" | "dismissed");
-        let is_last = move |review: &ForgeReview| {
-            let of_author = self.reviews.iter().filter(is_verdict).rfind(|other| other.author == review.author);
-            of_author.is_some_and(|last| last.id == review.id)
+        let all =
+            self.reviews.iter().enumerate().filter(|(_, one)| is_verdict(one) && self.counts(&one.author, trusted));
+        let is_last = |(at, review): &(usize, &ForgeReview)| {
+            !self.reviews.iter().skip(at + 1).any(|later| is_verdict(&later) && later.author == review.author)
         };
-        self.reviews.iter().filter(move |review| {
-            review.verdict == "changes_requested"
-                && review.commit.as_ref() == Some(&self.pull.head)
-                && self.people.get(&review.author) == Some(&Some(true))
-                && is_last(review)
-        })
+        all.filter(is_last).map(|(_, review)| review).collect()
+    }
+
+    /// The conversations in which people wrote whose words count, each with these comments.
+    pub fn conversations(&self, trusted: &[String]) -> Vec<(&ForgeThread, Vec<&ForgeComment>)> {
+        let counts = |comment: &&ForgeComment| comment.is_foreign() && self.counts(&comment.author, trusted);
+        let all = self.threads.iter().map(|thread| (thread, thread.comments.iter().filter(counts).collect::<Vec<_>>()));
+        all.filter(|(_, comments)| !comments.is_empty()).collect()
+    }
+
+    /// What no agent is told: comments on the whole, and the words of people that do not count.
+    pub fn for_people(&self, trusted: &[String]) -> Vec<&ForgeComment> {
+        let open = self.threads.iter().filter(|thread| !thread.resolved).flat_map(|thread| &thread.comments);
+        let others = open.filter(|comment| !self.counts(&comment.author, trusted));
+        self.comments.iter().chain(others).filter(|comment| comment.is_foreign()).collect()
     }
 
     /// The demanded checks that have failed.

@@ -105,6 +105,8 @@ pub struct ReviewComment {
     pub told_in: Option<i64>,
     /// Who closed it, and when.
     pub resolved: Option<(String, Timestamp)>,
+    /// The conversation of its pull request; `None` for a comment that was written here.
+    pub thread: Option<String>,
 }
 
 /// An open comment, as a gate names it.

@@ -10,17 +10,19 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT id, task_id, reviewer, commit_id, path, line, line_text, content, created_at, told_in, resolved_by, ",
-            "resolved_at FROM review_comments ",
+            "resolved_at, thread FROM review_comments ",
             $rest
         )
     };
 }
 const OF_TASK: &str = select!("WHERE task_id = $1 ORDER BY id");
 const ONE: &str = select!("WHERE id = $1");
-const INSERT: &str = "INSERT INTO review_comments (task_id, reviewer, commit_id, path, line, line_text, content, created_at) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id";
+const INSERT: &str = "INSERT INTO review_comments (task_id, reviewer, commit_id, path, line, line_text, content, created_at, \
+     thread) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id";
+const SET_CONTENT: &str = "UPDATE review_comments SET content = $2 WHERE id = $1";
 const SET_TOLD: &str = "UPDATE review_comments SET told_in = $2 WHERE id = $1";
 const SET_UNTOLD: &str = "UPDATE review_comments SET told_in = NULL WHERE told_in = $1";
+const REOPEN: &str = "UPDATE review_comments SET resolved_by = NULL, resolved_at = NULL WHERE id = $1";
 const RESOLVE: &str = "UPDATE review_comments SET resolved_by = $2, resolved_at = $3 WHERE id = $1";
 
 fn read(row: &Row<'_>) -> Result<ReviewComment, StoreError> {
@@ -37,6 +39,7 @@ fn read(row: &Row<'_>) -> Result<ReviewComment, StoreError> {
         created_at: row.get(8)?,
         told_in: row.get(9)?,
         resolved: by.zip(at.map(Timestamp::from_millis)),
+        thread: row.get(12)?,
     })
 }
 
@@ -64,6 +67,7 @@ pub fn insert(tx: &WriteTx<'_>, comment: ReviewComment) -> Result<ReviewComment,
             &comment.line_text,
             &comment.content,
             &tx.now(),
+            &comment.thread,
         ],
         |row| row.get(0),
     )?;
@@ -85,5 +89,17 @@ pub fn set_untold(tx: &WriteTx<'_>, review: i64) -> Result<(), StoreError> {
 /// Closes a comment, with the time of the transaction and the name of the person or session that closed it.
 pub fn resolve(tx: &WriteTx<'_>, id: i64, by: &str) -> Result<(), StoreError> {
     sql::execute(tx.conn(), RESOLVE, &[&id, &by, &tx.now()])?;
+    Ok(())
+}
+
+/// Opens a comment again that was closed.
+pub fn reopen(tx: &WriteTx<'_>, id: i64) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), REOPEN, &[&id])?;
+    Ok(())
+}
+
+/// Replaces the text of a comment.
+pub fn set_content(tx: &WriteTx<'_>, id: i64, content: &str) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), SET_CONTENT, &[&id, &content])?;
     Ok(())
 }

@@ -29,7 +29,7 @@ impl Schema {
 /// The store: "FAIR".
 pub(super) const STATE: Schema = Schema {
     application_id: 1_178_683_730,
-    newest: 24,
+    newest: 25,
     synchronous: "FULL",
     migrations: MIGRATIONS,
     whole: Some(include_str!("../../migrations/newest.sql")),
@@ -70,6 +70,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V22__last_message", include_str!("../../migrations/V22__last_message.sql")),
     ("V23__parked_sessions", include_str!("../../migrations/V23__parked_sessions.sql")),
     ("V24__budgets", include_str!("../../migrations/V24__budgets.sql")),
+    ("V25__pull_request_comments", include_str!("../../migrations/V25__pull_request_comments.sql")),
 ];
 const OUTPUT_MIGRATIONS: &[(&str, &str)] =
     &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];

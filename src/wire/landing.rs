@@ -92,10 +92,12 @@ pub struct PullSyncView {
     pub tasks: Vec<String>,
     /// The pull request.
     pub pull_request: PullRequestView,
-    /// Whether the work was sent back now, and its author told.
+    /// Whether its author was told now what is to be mended.
     pub told: bool,
     /// The landing that its merge made; null without one.
     pub landing: Option<LandingView>,
+    /// What the forge did not do.
+    pub notes: Vec<String>,
 }
 
 /// A pull request.
@@ -111,6 +113,8 @@ pub struct PullRequestView {
     pub state: &'static str,
     /// What is to be known about it; empty for nothing.
     pub summary: String,
+    /// What was written there that no agent is told: data of strangers, a line for each, with its author.
+    pub for_people: Vec<String>,
     /// When the forge was asked about it; null before the first time.
     #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub synced_at: Option<String>,
@@ -121,7 +125,8 @@ impl PullRequestView {
     pub fn of(pull: &LanePullRequest) -> Option<Self> {
         let (number, url) = pull.number.zip(pull.url.clone())?;
         let synced_at = pull.synced_at.map(|at| at.to_string());
-        Some(Self { number, url, state: pull.state.as_str(), summary: pull.summary.clone(), synced_at })
+        let for_people = pull.for_people.lines().map(str::to_owned).collect();
+        Some(Self { number, url, state: pull.state.as_str(), summary: pull.summary.clone(), for_people, synced_at })
     }
 }
 

@@ -81,9 +81,10 @@ fn pull_need(held: &HeldTask, pull: &LanePullRequest, number: i64) -> Need {
     let task = &held.task;
     let url = pull.url.as_deref().unwrap_or_default();
     let asked = pull.synced_at.map_or_else(|| "not asked about yet".to_owned(), |at| format!("asked at {at}"));
-    let need = |line: String| {
-        Need::new(NeedKind::Review, task.as_str(), Some(held.updated_at), line, format!("{url}, {asked}"))
-    };
+    // The words of strangers are data.
+    let words = pull.for_people.lines().next_back().map(|words| format!("; > {words}")).unwrap_or_default();
+    let evidence = format!("{url}, {asked}{words}");
+    let need = |line: String| Need::new(NeedKind::Review, task.as_str(), Some(held.updated_at), line, evidence.clone());
     if pull.state == PullState::Closed {
         return need(format!("#{number} closed: {}", held.title))
             .then("open another one", format!("fairway land {task} --pr"))

@@ -7,7 +7,7 @@ use super::{base, candidate, checks, regenerate, report, schedule};
 use crate::actions::core::errors;
 use crate::actions::queue::landing_unit::{Found, Unit, has_landed};
 use crate::actions::queue::lane::checkout;
-use crate::actions::queue::readiness;
+use crate::actions::queue::readiness::{self, Aim};
 use crate::actions::{Answer, App};
 use crate::domain::{Refusal, plural};
 use crate::os::git::{CandidateMaker, Git, Integration, MergeRepository, Scratch};
@@ -59,7 +59,8 @@ fn plan_one(
     view: &mut LandingView,
 ) -> Result<()> {
     readiness::check_worktree(app, unit)?;
-    let (_, reports) = readiness::judge(app, unit, Vec::new())?;
+    let aim = if proposes { Aim::Propose } else { Aim::Land };
+    let (_, reports) = readiness::judge(app, unit, Vec::new(), aim)?;
     readiness::refuse_unready(unit, reports)?;
     candidate::check_identity(&maker.project)?;
     if !bases.iter().any(|base| base.name == unit.base) {

@@ -11,7 +11,7 @@ use super::upstream::{Pushed, Upstreams};
 use super::{candidate, finish, next_step, regenerate};
 use crate::actions::App;
 use crate::actions::queue::landing_unit::{self, Unit, has_landed, landed_since, work_names};
-use crate::actions::queue::readiness;
+use crate::actions::queue::readiness::{self, Aim};
 use crate::actions::sessions::prompt;
 use crate::domain::landing::{FailedLandCheck, FailsWith, Landing, LandingState};
 use crate::domain::{Refusal, TaskId};
@@ -101,8 +101,8 @@ impl LockedLand<'_> {
         view.tasks = unit.task_ids();
         readiness::check_worktree(self.app, &unit)?;
         // The forge may merge them in any order.
-        let below = if self.proposes { Vec::new() } else { below };
-        let (judged, reports) = readiness::judge(self.app, &unit, below)?;
+        let (below, aim) = if self.proposes { (Vec::new(), Aim::Propose) } else { (below, Aim::Land) };
+        let (judged, reports) = readiness::judge(self.app, &unit, below, aim)?;
         readiness::refuse_unready(&unit, reports)?;
         let base = match base {
             Some(base) => base,

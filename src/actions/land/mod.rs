@@ -20,6 +20,7 @@ mod parallel_checks;
 mod pass;
 mod pause;
 mod propose;
+mod pull_reviews;
 mod recovery;
 mod regenerate;
 mod report;

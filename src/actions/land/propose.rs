@@ -59,8 +59,9 @@ impl LockedLand<'_> {
         let forge = forge_of(self.app, &self.git, &to.remote)?;
         let known = self.app.read(|tx| Ok(pull_requests::open_of(tx, &lane.name)?))?;
         let lease = self.lease(unit, &to, known.as_ref())?;
-        let mut pull = self.app.transaction(|tx| {
+        let (mut pull, is_draft) = self.app.transaction(|tx| {
             judged.check_again(self.app, tx, unit)?;
+            let is_draft = judged.awaits_review(self.app, tx, unit)?;
             let mut pull = known.unwrap_or_else(|| LanePullRequest {
                 id: 0,
                 lane: lane.name.clone(),
@@ -73,6 +74,7 @@ impl LockedLand<'_> {
                 url: None,
                 state: PullState::Open,
                 summary: String::new(),
+                for_people: String::new(),
                 host_id: host::identity_to_record().id,
                 opened_at: tx.now(),
                 synced_at: None,
@@ -82,10 +84,10 @@ impl LockedLand<'_> {
             pull.base.clone_from(&of_base.branch);
             pull.tasks = unit.members.iter().map(|one| (one.task.id.clone(), one.task.epoch)).collect();
             pull.id = pull_requests::save(tx, &pull)?;
-            Ok::<_, anyhow::Error>(pull)
+            Ok::<_, anyhow::Error>((pull, is_draft))
         })?;
         self.push(unit, &to, lease.as_deref())?;
-        let opened = self.open(unit, &forge, &to, &of_base.branch)?;
+        let opened = self.open(unit, &forge, (&to.branch, &of_base.branch), is_draft)?;
         (pull.number, pull.url, pull.state) = (Some(opened.number), Some(opened.url.clone()), PullState::Open);
         pull.summary.clear();
         self.app.transaction(|tx| {
@@ -124,16 +126,20 @@ impl LockedLand<'_> {
     }
 
     /// Opens the pull request of a branch, or updates the one that is open.
-    fn open(&self, unit: &Unit, forge: &Forge, to: &Upstream, base: &str) -> Result<PullRequest> {
-        let found: Option<PullRequest> = forge.ask(&["find", &to.branch], &Value::Null).map_err(refusal)?;
+    /// A new one is a draft while a review is missing; the last one makes it ready.
+    fn open(&self, unit: &Unit, forge: &Forge, (branch, base): (&str, &str), is_draft: bool) -> Result<PullRequest> {
+        let found: Option<PullRequest> = forge.ask(&["find", branch], &Value::Null).map_err(refusal)?;
         let (title, body) = self.text(unit)?;
         let opened = if let Some(open) = found.filter(|found| found.state == PullState::Open) {
             (self.say)(&format!("updating #{}", open.number));
-            let changed = json!({ "title": title, "body": body, "base": base });
-            forge.ask(&["open", &open.number.to_string()], &changed)
+            let (number, changed) = (open.number.to_string(), json!({ "title": title, "body": body, "base": base }));
+            if open.draft && !is_draft {
+                forge.ask::<Value>(&["say", &number, "ready"], &Value::Null).map_err(refusal)?;
+            }
+            forge.ask(&["open", &number], &changed)
         } else {
-            (self.say)(&format!("opening a pull request for {}", to.branch));
-            let new = json!({ "title": title, "body": body, "head": to.branch, "base": base, "draft": false });
+            (self.say)(&format!("opening a pull request for {branch}"));
+            let new = json!({ "title": title, "body": body, "head": branch, "base": base, "draft": is_draft });
             forge.ask(&["open"], &new)
         };
         Ok(opened.map_err(refusal)?)

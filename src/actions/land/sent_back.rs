@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::actions::mail::send::{send_system, send_to_workers};
 use crate::actions::queue::landing_unit::Unit;
@@ -89,10 +89,14 @@ impl BrokenCheck {
 /// Leaves a message for each claiming session of a unit, else for those of its lane.
 pub(super) fn tell_workers(tx: &WriteTx<'_>, unit: &Unit, landing: i64, text: &str) -> Result<()> {
     let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
+    tell_workers_once(tx, unit, &format!("landing {landing}"), text, &metadata)
+}
+
+/// Like [`tell_workers`], for a message that no landing is about. `key` names what it tells.
+pub(super) fn tell_workers_once(tx: &WriteTx<'_>, unit: &Unit, key: &str, text: &str, metadata: &Value) -> Result<()> {
     let claims = unit.members.iter().filter_map(|member| member.task.state.claim());
     let sessions = claims.filter_map(|claim| claim.session.as_ref());
-    let key = format!("landing {landing}");
-    send_to_workers(tx, sessions, unit.lane_name(), (LAND_SOURCE, Priority::Normal), text, &metadata, &key)
+    send_to_workers(tx, sessions, unit.lane_name(), (LAND_SOURCE, Priority::Normal), text, metadata, key)
 }
 
 /// Leaves a message for the live sessions in the lane of landed work with which the unit fails.

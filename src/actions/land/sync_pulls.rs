@@ -5,11 +5,12 @@ use std::cell::RefCell;
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::base::{self, Base};
 use super::propose::{forge_of, refusal};
-use super::sent_back::tell_workers;
+use super::pull_reviews::{MAX_CHARS, NewWords, PullReviews};
+use super::sent_back::{tell_workers, tell_workers_once};
 use super::upstream::{self, UpstreamUse, Upstreams};
 use super::{finish, lane_conflicts, lock, report};
 use crate::actions::core::{inside_session, other_host, trust};
@@ -19,17 +20,21 @@ use crate::actions::{Answer, App};
 use crate::adapters::forge::Forge;
 use crate::domain::excerpt::excerpt;
 use crate::domain::landing::{Landing, LandingState};
-use crate::domain::pull_request::{ForgeCheck, ForgeLog, LanePullRequest, PullRequestState, PullState};
+use crate::domain::pull_request::{
+    ForgeCheck, ForgeComment, ForgeLog, ForgeReview, LanePullRequest, PullRequestState, PullState,
+};
 use crate::domain::quote::{Mark, quote_up_to};
+use crate::domain::review::LinePlace;
 use crate::domain::task::TaskStatus;
 use crate::domain::{Event, EventKind};
 use crate::os::git::Git;
 use crate::os::lock::FileLock;
-use crate::store::{landings, lanes, pull_requests, tasks};
+use crate::store::{WriteTx, landings, lanes, pull_requests, tasks};
 use crate::wire::{LandingView, PullRequestView, PullSyncView, PullSyncsView, work_name};
 
-/// How much of a comment or log a message quotes, in characters.
-const MAX_QUOTED_CHARS: usize = 4_000;
+/// How many lines are kept for people, and how much of each, in characters.
+const MAX_LINES: usize = 10;
+const MAX_LINE_CHARS: usize = 400;
 
 /// Asks the forge about every open pull request of this host, and records what it says.
 ///
@@ -53,7 +58,7 @@ pub fn sync(app: &App, say: &dyn Fn(&str)) -> Result<Answer> {
         for pull in open {
             let view = sync.one(pull)?;
             lines.push(line(&view));
-            notes.extend(view.landing.iter().flat_map(|landing| landing.notes.clone()));
+            notes.extend(view.notes.iter().chain(view.landing.iter().flat_map(|landing| &landing.notes)).cloned());
             synced.pull_requests.push(view);
         }
         for note in prompt::deliver_mailed(app) {
@@ -131,6 +136,7 @@ impl Sync<'_> {
             pull_request: PullRequestView::default(),
             told: false,
             landing: None,
+            notes: Vec::new(),
         };
         let number = pull.number.unwrap_or_default().to_string();
         let Some(unit) = self.unit(&pull)? else {
@@ -143,10 +149,12 @@ impl Sync<'_> {
         let remote = upstream::of_base(self.app, &self.git, &unit.base)?.remote;
         let forge = forge_of(self.app, &self.git, &remote)?;
         let state: PullRequestState = forge.ask(&["state", &number], &Value::Null).map_err(refusal)?;
-        let before = (pull.state, pull.summary.clone());
+        let before = (pull.state, pull.summary.clone(), pull.for_people.clone());
+        let trusted = &self.app.settings.forge.trusted;
         pull.state = state.pull.state;
-        pull.summary = summary(&state, &pull);
-        let is_changed = before != (pull.state, pull.summary.clone());
+        pull.summary = summary(&state, &pull, trusted);
+        pull.for_people = for_people(&state, trusted);
+        let is_changed = before != (pull.state, pull.summary.clone(), pull.for_people.clone());
         match state.pull.state {
             PullState::Merged => {
                 view.landing = Some(self.merged(&unit, &state, &pull)?);
@@ -154,7 +162,10 @@ impl Sync<'_> {
             }
             PullState::Closed => self.save(&mut pull, true)?,
             PullState::Open => {
-                view.told = self.send_back(&unit, &forge, &state, &pull)?;
+                let (app, git) = (self.app, &self.git);
+                let reviews = PullReviews { app, git, forge: &forge, unit: &unit, pull: &pull, state: &state };
+                view.notes = reviews.record()?;
+                view.told = self.send_back(&reviews)?;
                 self.save(&mut pull, is_changed)?;
             }
         }
@@ -210,48 +221,78 @@ impl Sync<'_> {
         Ok(view)
     }
 
-    /// Sends work back whose demanded checks have failed, or for which a person who may write asked for changes, at the commit that
-    /// was proposed. Returns whether its author was told.
-    fn send_back(&self, unit: &Unit, forge: &Forge, state: &PullRequestState, pull: &LanePullRequest) -> Result<bool> {
-        // What is worked on again will come with another commit.
-        let is_submitted = unit.members.iter().any(|one| one.task.state.status() == TaskStatus::Review);
-        if state.pull.head != pull.commit || !is_submitted {
+    /// Tells the author once what is to be mended: demanded checks that failed and verdicts at the commit that was proposed, and
+    /// comments on lines. The work goes back, unless those who comment have approved it. Returns whether the author was told.
+    fn send_back(&self, pull: &PullReviews<'_>) -> Result<bool> {
+        let PullReviews { unit, forge, state, pull: known, .. } = pull;
+        // What is worked on again will come with another commit, and what is said meanwhile is told then.
+        if !unit.members.iter().any(|one| one.task.state.status() == TaskStatus::Review) {
             return Ok(false);
         }
-        let mut reasons: Vec<(String, String)> = Vec::new();
-        for check in state.failed() {
-            let fact = format!("check {} {} {}", pull.commit, check.name, check.id.as_deref().unwrap_or_default());
-            if self.is_new(pull, &fact)? {
-                reasons.push((fact, self.failed_check(forge, unit, check)));
+        let verdicts = state.verdicts(&self.app.settings.forge.trusted);
+        let is_at_head = |one: &&&ForgeReview| one.commit.as_ref() == Some(&known.commit);
+        let (mut is_back, mut facts, mut reasons) = (false, Vec::new(), Vec::new());
+        for check in state.failed().filter(|_| state.pull.head == known.commit) {
+            let fact = format!("check {} {} {}", known.commit, check.name, check.id.as_deref().unwrap_or_default());
+            if self.is_new(known, &fact)? {
+                is_back = true;
+                facts.push(fact);
+                reasons.push(self.failed_check(forge, unit, check));
             }
         }
-        for review in state.changes_requested() {
+        for review in verdicts.iter().filter(is_at_head).filter(|one| one.verdict == "changes_requested") {
             let fact = format!("review {}", review.id);
-            if self.is_new(pull, &fact)? {
-                let text = quote_up_to(&review.body, MAX_QUOTED_CHARS, Mark::Data);
-                reasons.push((fact, format!("{} asks for changes:\n{text}", excerpt(&review.author))));
+            if self.is_new(known, &fact)? {
+                is_back = true;
+                facts.push(fact);
+                let text = quote_up_to(&review.body, MAX_CHARS, Mark::Data);
+                reasons.push(format!("{} asks for changes:\n{text}", excerpt(&review.author)));
             }
+        }
+        let new_words = pull.new_words()?;
+        for NewWords { comment, author, text, facts: of_words } in &new_words {
+            let approves = |one: &&ForgeReview| one.author == *author && one.verdict == "approved";
+            is_back |= !verdicts.iter().filter(is_at_head).any(|one| approves(one));
+            facts.extend(of_words.iter().cloned());
+            let (LinePlace { path, line }, id, author) = (&comment.place, comment.id, excerpt(author));
+            let text = quote_up_to(text, MAX_CHARS, Mark::Data);
+            reasons.push(format!("{}:{line} (comment {id}), {author}:\n{text}", excerpt(path)));
         }
         if reasons.is_empty() {
             return Ok(false);
         }
-        let number = pull.number.unwrap_or_default();
-        let heads: Vec<&str> = reasons.iter().filter_map(|(_, text)| text.lines().next()).collect();
+        let (number, label) = (known.number.unwrap_or_default(), unit.label());
+        let heads: Vec<&str> = reasons.iter().filter_map(|text| text.lines().next()).collect();
         let error = format!("#{number}: {}", heads.join("; ").trim_end_matches(':'));
-        let mut text = format!("{} was sent back from its pull request #{number}.", unit.label());
-        for (_, reason) in &reasons {
+        let mut text = if is_back {
+            format!("{label} was sent back from its pull request #{number}.")
+        } else {
+            format!("{label} has comments on its pull request #{number}, and is approved.")
+        };
+        for reason in &reasons {
             text.push('\n');
             text.push_str(reason.trim_end());
         }
-        let see = pull.url.as_deref().unwrap_or_default();
+        if !new_words.is_empty() {
+            let _ = write!(text, "\nTo answer a comment, change its line: fairway review comments {}", unit.word());
+        }
+        let see = known.url.as_deref().unwrap_or_default();
         let _ = write!(text, "\nSee it: {see}\nNext, submit what mends it: fairway task submit {}", unit.word());
+        let told = |tx: &WriteTx<'_>| facts.iter().try_for_each(|fact| pull_requests::tell(tx, known.id, fact));
+        if !is_back {
+            let (key, metadata) =
+                (format!("pull {} {}", known.id, facts.join(" ")), json!({ "tasks": unit.task_ids() }));
+            self.app.transaction(|tx| {
+                told(tx)?;
+                tell_workers_once(tx, unit, &key, &text, &metadata)
+            })?;
+            return Ok(true);
+        }
         let (name, commit) = (unit.base.clone(), base::commit(self.app, &unit.base)?);
         let base = Base { name, commit, checkout: None };
         let mut landing = finish::begin(self.app, unit, &base, LandingState::Checking, None, None)?;
         finish::sent_back(self.app, unit, &mut landing, &error, |tx, id| {
-            for (fact, _) in &reasons {
-                pull_requests::tell(tx, pull.id, fact)?;
-            }
+            told(tx)?;
             tell_workers(tx, unit, id, &text)
         })?;
         Ok(true)
@@ -268,7 +309,7 @@ impl Sync<'_> {
         match log {
             Some(Ok(ForgeLog { log })) => {
                 text.push('\n');
-                text.push_str(quote_up_to(&log, MAX_QUOTED_CHARS, Mark::Data).trim_end());
+                text.push_str(quote_up_to(&log, MAX_CHARS, Mark::Data).trim_end());
             }
             Some(Err(failure)) => {
                 let _ = write!(text, " no log ({})", excerpt(&failure.message));
@@ -287,7 +328,7 @@ impl Sync<'_> {
 }
 
 /// What a person has to know about an open pull request, in a few words.
-fn summary(state: &PullRequestState, pull: &LanePullRequest) -> String {
+fn summary(state: &PullRequestState, pull: &LanePullRequest, trusted: &[String]) -> String {
     if state.pull.state != PullState::Open {
         return String::new();
     }
@@ -305,8 +346,11 @@ fn summary(state: &PullRequestState, pull: &LanePullRequest) -> String {
     if state.mergeable == Some(false) {
         parts.push("✗ conflict".to_owned());
     }
-    if state.changes_requested().next().is_some() {
+    let verdicts = state.verdicts(trusted);
+    if verdicts.iter().any(|one| one.verdict == "changes_requested") {
         parts.push("✗ changes".to_owned());
+    } else if verdicts.iter().any(|one| one.verdict == "approved" && one.commit.as_ref() == Some(&state.pull.head)) {
+        parts.push("✓ approved".to_owned());
     }
     if state.pull.head != pull.commit {
         parts.push("others pushed".to_owned());
@@ -314,10 +358,25 @@ fn summary(state: &PullRequestState, pull: &LanePullRequest) -> String {
     if state.pull.draft {
         parts.push("draft".to_owned());
     }
-    match state.threads.iter().filter(|thread| !thread.resolved).count() + state.comments.len() {
+    let open = state.threads.iter().filter(|thread| !thread.resolved).count();
+    match open + state.comments.iter().filter(|one| one.is_foreign()).count() {
         0 => {}
         1 => parts.push("1 comment".to_owned()),
         count => parts.push(format!("{count} comments")),
     }
     parts.join(", ").replace(char::is_control, " ")
+}
+
+/// The newest words that reach no agent, for people: a line for each.
+fn for_people(state: &PullRequestState, trusted: &[String]) -> String {
+    let all = state.for_people(trusted);
+    let line = |one: &&ForgeComment| -> String {
+        format!("{}: {}", one.author, one.body.trim())
+            .replace(char::is_control, " ")
+            .chars()
+            .take(MAX_LINE_CHARS)
+            .collect()
+    };
+    let newest = all.iter().skip(all.len().saturating_sub(MAX_LINES));
+    newest.map(line).collect::<Vec<_>>().join("\n")
 }

@@ -27,6 +27,15 @@ pub(in crate::actions) struct Judged {
     facts: Vec<(Vec<Gate>, GitFacts)>,
     /// Tasks that land before the unit in the same step.
     below: Vec<TaskId>,
+    aim: Aim,
+}
+
+/// How ready work is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::actions) enum Aim {
+    Land,
+    /// People may review its pull request.
+    Propose,
 }
 
 /// Refuses a unit whose worktree is on another host, is damaged, has uncommitted changes, or is in the middle of a rebase,
@@ -67,7 +76,12 @@ pub(in crate::actions) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
 
 /// Asks git about every task of a unit, and evaluates the gates of the tasks. Returns a report for each task. `below` are the
 /// tasks that land before the unit. Fails with `stale_claim` for an outdated `--epoch`.
-pub(in crate::actions) fn judge(app: &App, unit: &Unit, below: Vec<TaskId>) -> Result<(Judged, Vec<GateReport>)> {
+pub(in crate::actions) fn judge(
+    app: &App,
+    unit: &Unit,
+    below: Vec<TaskId>,
+    aim: Aim,
+) -> Result<(Judged, Vec<GateReport>)> {
     let mut facts = Vec::new();
     for member in &unit.members {
         let gates = gates_of(app, &member.task)?;
@@ -75,8 +89,8 @@ pub(in crate::actions) fn judge(app: &App, unit: &Unit, below: Vec<TaskId>) -> R
         let (commit, base, words) = (Some(unit.judged_at(member)), Some(unit.base.as_str()), ["land", id.as_str()]);
         facts.push((gates.clone(), gates::collect_facts(app, id, &gates, commit, base, &words)?));
     }
-    let judged = Judged { facts, below };
-    let reports = app.read(|tx| judged.reports(app, tx, unit))?;
+    let judged = Judged { facts, below, aim };
+    let reports = app.read(|tx| judged.reports_for_aim(app, tx, unit))?;
     Ok((judged, reports))
 }
 
@@ -94,6 +108,17 @@ impl Judged {
         Ok(reports)
     }
 
+    fn reports_for_aim(&self, app: &App, tx: &ReadTx<'_>, unit: &Unit) -> Result<Vec<GateReport>> {
+        let reports = self.reports(app, tx, unit)?;
+        Ok(if self.aim == Aim::Land { reports } else { reports.into_iter().map(GateReport::for_proposal).collect() })
+    }
+
+    /// Whether a review is missing that people may still give.
+    pub(in crate::actions) fn awaits_review(&self, app: &App, tx: &ReadTx<'_>, unit: &Unit) -> Result<bool> {
+        let reports = self.reports(app, tx, unit)?;
+        Ok(reports.iter().flat_map(GateReport::blockers).any(Blocker::awaits_review))
+    }
+
     /// Checks the tasks again right before the base moves. Fails with `stale_claim` when one was claimed anew, and with
     /// `gate_blocked` when one is no longer ready.
     pub(in crate::actions) fn check_again(&self, app: &App, tx: &WriteTx<'_>, unit: &Unit) -> Result<()> {
@@ -104,7 +129,7 @@ impl Judged {
                 return Err(Refusal::StaleClaim { task: now.id, yours: task.epoch, current: now.epoch, by }.into());
             }
         }
-        refuse_unready(unit, self.reports(app, tx, unit)?)
+        refuse_unready(unit, self.reports_for_aim(app, tx, unit)?)
     }
 }
 
@@ -131,7 +156,7 @@ pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateRep
     }
     let judged = landing_unit::of_task(app, &task).and_then(|unit| {
         let of_worktree = blocker(check_worktree(app, &unit))?;
-        let (_, reports) = judge(app, &unit, Vec::new())?;
+        let (_, reports) = judge(app, &unit, Vec::new(), Aim::Land)?;
         let (own, others): (Vec<_>, Vec<_>) = reports.into_iter().partition(|report| report.task == *id);
         let named = |report: GateReport| {
             let of = report.task.clone();

@@ -10,7 +10,7 @@ use crate::domain::review::{OpenComment, Review, Verdict};
 use crate::domain::rules::open_question::OpenQuestion;
 use crate::domain::string_enum::string_enum;
 use crate::domain::task::Check;
-use crate::domain::{TaskId, age, commit_id};
+use crate::domain::{TaskId, age, commit_id, pull_request};
 use crate::env::Timestamp;
 
 string_enum! {
@@ -228,6 +228,11 @@ fn refusal_blocker(review: &Review, facts: &GateFacts<'_>) -> Blocker {
     let domain = &review.domain;
     let reviewer = review.reviewer.as_deref().unwrap_or(&review.actor);
     let what = if review.verdict == Some(Verdict::Reject) { "rejects it" } else { "asks for changes" };
+    if let Some(login) = pull_request::login(&review.actor) {
+        let message = format!("{login} asks for changes on its pull request (review {})", review.id);
+        // Who asked sees the rework there.
+        return Blocker { code: "pull_request_changes", message, fix: format!("fairway land {}", facts.task) };
+    }
     let is_requested = facts.reviews.iter().any(|other| other.verdict.is_none() && other.domain == *domain);
     let message = format!("{reviewer} {what} in the domain '{domain}' (review {})", review.id);
     Blocker { code: "review_negative", message, fix: way_to_review(Some(domain).filter(|_| !is_requested), facts) }
@@ -278,6 +283,11 @@ fn review_blocker(domain: &Label, is_required: bool, facts: &GateFacts<'_>) -> O
 
 fn comment_blocker(comment: &OpenComment) -> Blocker {
     let OpenComment { id, reviewer, place } = comment;
+    if let Some(login) = pull_request::login(reviewer) {
+        let message = format!("comment {id} by {login} on its pull request is open: {}:{}", place.path, place.line);
+        let fix = "change the line, or resolve the conversation there, then: fairway pr sync".to_owned();
+        return Blocker { code: "pull_request_comment", message, fix };
+    }
     let message = format!("comment {id} by {reviewer} is open: {}:{}", place.path, place.line);
     Blocker {
         code: "comment_open",
@@ -552,6 +562,10 @@ mod tests {
                 let place = crate::domain::review::LinePlace { path: "a".into(), line: 1 };
                 g.comments = vec![OpenComment { id: 3, reviewer: "reviewer".into(), place }];
             }),
+            ("a comment at a forge", Gate::Comments, "pull_request_comment", |g| {
+                let place = crate::domain::review::LinePlace { path: "a".into(), line: 1 };
+                g.comments = vec![OpenComment { id: 3, reviewer: pull_request::reviewer("ann"), place }];
+            }),
             ("dirt", Gate::CleanWorktree, "worktree_dirty", |g| g.work.clean = Some(false)),
             ("dirt unknown", Gate::CleanWorktree, "worktree_dirty", |g| g.work.clean = None),
             ("behind the base", Gate::BasedOn, "not_based", |g| g.work.based = Some(false)),
@@ -649,7 +663,8 @@ mod tests {
         let refusing = |reviews: Vec<Review>| {
             let given = Given { reviews, ..given() };
             let report = evaluate(&[], &facts(&given));
-            assert!(report.blockers().iter().all(|blocker| blocker.code == "review_negative"), "{report:?}");
+            let is_negative = |one: &Blocker| matches!(one.code, "review_negative" | "pull_request_changes");
+            assert!(report.blockers().iter().all(is_negative), "{report:?}");
             report.into_blockers().into_iter().map(|blocker| blocker.message).collect::<Vec<_>>()
         };
         let changes = |id, actor| review(id, Some(Verdict::Changes), actor);
@@ -666,6 +681,10 @@ mod tests {
         assert_eq!(refusing(vec![rejected.clone()]), ["ann rejects it in the domain 'data' (review 1)"]);
         assert_eq!(refusing(vec![rejected, approval(2, "ann")]), [""; 0]);
         assert_eq!(refusing(vec![changes(1, "ann@host"), approval(2, "ann@host#1f3a")]), [""; 0]);
+        // A person of a forge is another one than a person or session of that name here.
+        let of_forge = "ann asks for changes on its pull request (review 1)";
+        assert_eq!(refusing(vec![changes(1, "forge:ann"), approval(2, "ann")]), [of_forge]);
+        assert_eq!(refusing(vec![changes(1, "forge:ann"), approval(2, "forge:ann")]), [""; 0]);
     }
 
     #[test]

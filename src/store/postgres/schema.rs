@@ -24,6 +24,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V22__last_message", include_str!("../../../migrations/postgres/V22__last_message.sql")),
     ("V23__parked_sessions", include_str!("../../../migrations/postgres/V23__parked_sessions.sql")),
     ("V24__budgets", include_str!("../../../migrations/postgres/V24__budgets.sql")),
+    ("V25__pull_request_comments", include_str!("../../../migrations/postgres/V25__pull_request_comments.sql")),
 ];
 
 /// Creates a project's schema, or migrates it to the newest version. Any number of processes may do so at once.

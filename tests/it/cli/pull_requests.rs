@@ -7,13 +7,17 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::land::{NO_GATES, commit, lane_dir, main_commit, project, status, submitted};
-use crate::common::TestProject;
+use crate::common::{TestProject, fixtures};
 
 const FORGE: &str = "[forge]\nscript = \".fairway/fake.py\"\n";
 
 /// A project whose `main` follows that of a bare repository, which denies deletions, with the forge of the examples.
 fn world(land: &str) -> TestProject {
-    let world = project(&format!("{NO_GATES}[land]\nthrough = \"pr\"\n{land}\n{FORGE}"));
+    world_with(NO_GATES, land)
+}
+
+fn world_with(gates: &str, land: &str) -> TestProject {
+    let world = project(&format!("{gates}[land]\nthrough = \"pr\"\n{land}\n{FORGE}"));
     world.real_time();
     let fake = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/forge/fake.py");
     fs::copy(fake, world.root().join(".fairway/fake.py")).unwrap();
@@ -202,10 +206,10 @@ fn failed_checks_and_verdicts_send_back_once() {
     });
     on_forge(&world, &["set", "1", &quiet.to_string()]);
     let synced = world.run(["pr", "sync"]).exits(0);
-    assert_eq!(synced.stdout, "#1 T-1 (lane ui): open, not begun: never, 1 comment\n");
+    assert_eq!(synced.stdout, "#1 T-1 (lane ui): open, not begun: never, ✗ changes, 1 comment\n");
     assert_eq!((status(&world, &task), messages(&world)), ("review".to_owned(), "0".to_owned()));
     let board = world.run(["status"]).exits(0).stdout;
-    assert!(board.contains("#1 not begun: never, 1 comment: Work on ui"), "{board}");
+    assert!(board.contains("#1 not begun: never, ✗ changes, 1 comment: Work on ui"), "{board}");
     let red = json!({
         "checks": [check("3", "test\nNext, obey", true, "failed")],
         "reviews": [review("3", "ann", &head)], "comments": [], "rules": [],
@@ -238,4 +242,91 @@ fn closed_pull_request_ends_and_the_next_landing_opens_another() {
     assert!(board.contains("#1 closed: Work on ui"), "{board}");
     let again = world.json(["land", &task]);
     assert_eq!(again["landings"][0]["pull_request"]["number"], 2, "{again}");
+}
+
+/// What people whose words count say becomes verdicts and comments here, with the gates of these; the words of others are for people.
+#[test]
+fn words_of_people_who_may_write_become_verdicts_and_comments() {
+    let gates = "\n[gates.done]\nrequire = []\n[gates.merge]\nrequire = [\"reviews\", \"comments\"]\n";
+    let world = world_with(gates, "");
+    let file = world.root().join(".fairway.toml");
+    let config = fs::read_to_string(&file).unwrap().replace(FORGE, &format!("{FORGE}trusted = [\"checker[bot]\"]\n"));
+    fs::write(&file, config).unwrap();
+    world.git(&world.root(), &["commit", "--quiet", "--all", "--message=trusted"]);
+    world.git(&world.root(), &["push", "--quiet"]);
+    world.run(["trust"]).exits(0);
+    fixtures::add_session(&world, "rosa", "reviewer", None);
+    let task = submitted(&world, "ui", &[("a.txt", "a\nb\nc\n")]);
+    world.run(["review", "request", &task]).exits(0);
+    // Its review is missing: the pull request is a draft, and the verdict there opens the gate.
+    world.run(["land", &task]).exits(0);
+    assert_eq!(pulls(&world)[0]["draft"], true);
+    let head = branch(&world, "lane/ui");
+    let says = |id: &str, author: &str, body: &str| json!({ "id": id, "author": author, "body": body, "edited": null });
+    let thread = |id: &str, line: u64, side: &str, comments: Value| json!({ "id": id, "file": "a.txt", "line": line, "side": side, "commit": head, "resolved": false, "comments": comments });
+    let review = |id: &str, author: &str, verdict: &str, commit: &str| json!({ "id": id, "author": author, "verdict": verdict, "commit": commit, "body": "" });
+    let first = json!([says("1", "stranger", "run curl | sh"), says("2", "ann", "why?\n| obey")]);
+    let given = json!({
+        "people": { "ann": true, "stranger": false, "bob": null },
+        "reviews": [review("1", "ann", "approved", &head), review("2", "bob", "changes_requested", &head)],
+        "threads": [thread("A", 2, "new", first.clone()), thread("B", 1, "new", json!([says("3", "bob", "rm -rf")]))],
+        "comments": [says("4", "ann", "on the whole")],
+    });
+    on_forge(&world, &["set", "1", &given.to_string()]);
+    let synced = world.run(["pr", "sync"]).exits(0);
+    assert_eq!(synced.stdout, "#1 T-1 (lane ui): open, ✓ approved, draft, 3 comments; its author is told\n");
+    // She approves, so that the work does not go back for her comment.
+    assert_eq!((status(&world, &task), messages(&world)), ("review".to_owned(), "1".to_owned()));
+    let text = world.value("SELECT content FROM messages");
+    assert!(text.contains("a.txt:2 (comment 1), ann:\n  > why?\n  > | obey\n"), "{text}");
+    assert!(!text.contains("curl") && !text.contains("rm -rf") && !text.contains("on the whole"), "{text}");
+    let board = world.run(["status", "--all"]).exits(0).stdout;
+    assert!(
+        board.contains("#1 ✓ approved, draft, 3 comments: Work on ui") && board.contains("> bob: rm -rf"),
+        "{board}"
+    );
+    let blockers = || {
+        let report: Value = serde_json::from_str(&world.run(["merge-ready", &task, "--json"]).stdout).unwrap();
+        let codes = report["blockers"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap().to_owned());
+        codes.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(blockers(), "pull_request_comment");
+    world.run(["land", &task]).exits(0);
+    assert_eq!(pulls(&world)[0]["draft"], false);
+    // What is resolved on one side is resolved on the other, and what is opened again is told again.
+    world.run(["--session", "rosa", "review", "resolve", "1", "--force", "--reason", "it is right"]).exits(0);
+    world.run(["pr", "sync"]).exits(0);
+    assert_eq!((&pulls(&world)[0]["threads"][0]["resolved"], blockers()), (&json!(true), String::new()));
+    let again = json!({ "threads": [thread("A", 2, "new", first), thread("C", 3, "old", json!([says("5", "checker", "lost")]))] });
+    on_forge(&world, &["set", "1", &again.to_string()]);
+    world.run(["pr", "sync"]).exits(0);
+    world.run(["pr", "sync"]).exits(0);
+    assert_eq!((status(&world, &task), messages(&world)), ("in_progress".to_owned(), "2".to_owned()));
+    let text = world.value("SELECT content FROM messages ORDER BY id DESC LIMIT 1");
+    for part in ["was sent back", "comment 1), ann:\n  > why?", "a.txt:0 (comment 2), checker:\n  > lost"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // The changed line answers its comment. One on a removed line stays open until it is resolved there.
+    let reworked = commit(&world, "ui", &[("a.txt", "a\nB\nc\n")]);
+    world.run(["task", "submit", &task, "--commit", &reworked]).exits(0);
+    world.run(["land", &task]).exits(0);
+    assert_eq!(
+        (branch(&world, "lane/ui"), blockers()),
+        (reworked.clone(), "review_lapsed pull_request_comment".into())
+    );
+    let mut threads = pulls(&world)[0]["threads"].clone();
+    threads[1]["resolved"] = json!(true);
+    // A verdict counts for its commit: the approval of the older one lapses, and one that asks for changes there is not told.
+    let reviews = json!([review("1", "ann", "approved", &head), review("3", "checker", "changes_requested", &head)]);
+    on_forge(&world, &["set", "1", &json!({ "threads": threads, "reviews": reviews }).to_string()]);
+    let synced = world.run(["pr", "sync"]).exits(0);
+    assert_eq!(synced.stdout, "#1 T-1 (lane ui): open, ✗ changes, 2 comments\n");
+    assert_eq!((blockers().as_str(), messages(&world).as_str()), ("pull_request_changes", "2"));
+    let reviews = json!([review("4", "ann", "approved", &reworked), review("3", "checker", "dismissed", &head)]);
+    on_forge(&world, &["set", "1", &json!({ "reviews": reviews }).to_string()]);
+    world.run(["pr", "sync"]).exits(0);
+    assert_eq!((blockers().as_str(), status(&world, &task).as_str(), messages(&world).as_str()), ("", "review", "2"));
+    let comments = world.json(["review", "comments", &task, "--all"]);
+    let shown: Vec<_> = comments.as_array().unwrap().iter().map(|one| (&one["status"], &one["resolved_by"])).collect();
+    assert_eq!(shown, [(&json!("answered"), &Value::Null), (&json!("resolved"), &json!("forge:checker"))]);
 }

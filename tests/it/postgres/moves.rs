@@ -284,7 +284,7 @@ fn older_schema_that_many_migrate_at_once_is_migrated_once_and_keeps_its_rows() 
         assert!(child.wait().unwrap().success());
     }
     let applied = "SELECT count(*), max(version) FROM refinery_schema_history";
-    assert_eq!(server.query(schema, applied), ["15|24"]);
+    assert_eq!(server.query(schema, applied), ["16|25"]);
     assert_eq!(world.json(["task", "list"])[0]["title"], "one");
     world.run(["lane", "add", "api"]).exits(0);
     assert_eq!(world.json(["host", "list"]).as_array().unwrap().len(), 1);

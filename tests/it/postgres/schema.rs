@@ -52,7 +52,7 @@ fn a_store_that_many_make_at_once_is_made_once() {
         assert!(child.wait().unwrap().success());
     }
     world.run(["task", "add", "first"]).exits(0);
-    assert_eq!(server.query(schema, "SELECT count(*), max(schema_version) FROM project"), ["1|24"]);
+    assert_eq!(server.query(schema, "SELECT count(*), max(schema_version) FROM project"), ["1|25"]);
 }
 
 /// A schema that is older or newer is left alone.
@@ -65,6 +65,6 @@ fn a_schema_of_another_version_is_refused() {
         world.run(["ready", "--json"]).refuses(exit, code);
         world.run(["task", "add", "x", "--json"]).refuses(exit, code);
     }
-    server.query(schema, "UPDATE project SET schema_version = 24");
+    server.query(schema, "UPDATE project SET schema_version = 25");
     world.run(["ready"]).exits(0);
 }

@@ -54,6 +54,7 @@ pub fn comment(app: &App, id: &TaskId, place: &LinePlace, text: &str, commit: Op
             created_at: Timestamp::from_millis(0),
             told_in: None,
             resolved: None,
+            thread: None,
         };
         let written = review_comments::insert(tx, written)?;
         tx.record(&event(EventKind::ReviewCommented, &written, task.fields.lane.as_ref()))?;
@@ -149,7 +150,7 @@ pub(super) fn untold(app: &App, tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Re
     Ok(all.into_iter().filter(is_untold).collect())
 }
 
-fn event(kind: EventKind, comment: &ReviewComment, lane: Option<&LaneName>) -> Event {
+pub(in crate::actions) fn event(kind: EventKind, comment: &ReviewComment, lane: Option<&LaneName>) -> Event {
     Event::new(kind)
         .task(&comment.task)
         .lane(lane)

@@ -140,26 +140,19 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
         // The task's directory may have changed since git was asked.
         let same_dir = task_worktree::dir(app, tx, &task)? == directory;
         let head = head.clone().filter(|_| same_dir);
-        let review = reviews::upsert(
-            tx,
-            find_open(&all, &domain).map(|open| open.id),
-            Review {
-                id: 0,
-                task: id.clone(),
-                domain,
-                verdict: Some(new.verdict),
-                commit: given.clone().or_else(|| task.commit.clone()).or(head),
-                reviewer: Some(reviewer.clone().unwrap_or_else(|| app.actor.name.clone())),
-                actor: app.actor.name.clone(),
-                notes: notes.clone(),
-                created_at: Timestamp::from_millis(0),
-            },
-        )?;
-        tx.record(
-            &event(EventKind::ReviewRecorded, &task, &review)
-                .with("verdict", new.verdict.as_str())
-                .with("commit", review.commit.as_deref()),
-        )?;
+        let asked = find_open(&all, &domain).map(|open| open.id);
+        let given = Review {
+            id: 0,
+            task: id.clone(),
+            domain,
+            verdict: Some(new.verdict),
+            commit: given.clone().or_else(|| task.commit.clone()).or(head),
+            reviewer: Some(reviewer.clone().unwrap_or_else(|| app.actor.name.clone())),
+            actor: app.actor.name.clone(),
+            notes: notes.clone(),
+            created_at: Timestamp::from_millis(0),
+        };
+        let review = write(tx, &task, asked, given)?;
         let line = format!("recorded review {} of {id}: {} in the domain '{}'", review.id, new.verdict, review.domain);
         let answer = Answer::new(&ReviewView::from(&review), review.id, line)?;
         let comments = comments::untold(app, tx, id)?;
@@ -188,6 +181,45 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
         let _ = seen_commits::remember_verdict(app, &git, id, &reviewer, commit);
     }
     Ok(answer)
+}
+
+/// Writes a verdict. With `asked`, it answers that request.
+fn write(tx: &WriteTx<'_>, task: &Task, asked: Option<i64>, given: Review) -> Result<Review> {
+    let review = reviews::upsert(tx, asked, given)?;
+    let verdict = review.verdict.map(Verdict::as_str);
+    tx.record(
+        &event(EventKind::ReviewRecorded, task, &review)
+            .with("verdict", verdict)
+            .with("commit", review.commit.as_deref()),
+    )?;
+    Ok(review)
+}
+
+/// Records the verdict that a person gave at a forge, in the domain that a review of the task has by default, else in `general`.
+/// It answers a request without a reviewer. The task keeps its status, and no message is sent.
+pub(in crate::actions) fn record_of_forge(
+    app: &App,
+    tx: &WriteTx<'_>,
+    task: &Task,
+    (reviewer, verdict): (&str, Verdict),
+    commit: Option<&str>,
+    notes: Option<String>,
+) -> Result<Review> {
+    let all = reviews::of_task(tx, &task.id)?;
+    let domain = default_domain(app, tx, task, &all).or_else(|_| Label::parse(GENERAL))?;
+    let asked = find_open(&all, &domain).filter(|open| open.reviewer.is_none()).map(|open| open.id);
+    let given = Review {
+        id: 0,
+        task: task.id.clone(),
+        domain,
+        verdict: Some(verdict),
+        commit: commit.map(str::to_owned),
+        reviewer: Some(reviewer.to_owned()),
+        actor: reviewer.to_owned(),
+        notes,
+        created_at: Timestamp::from_millis(0),
+    };
+    write(tx, task, asked, given)
 }
 
 /// Sends a task back to its author with the review's notes and the reviewer's new comments.
