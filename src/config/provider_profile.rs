@@ -130,6 +130,8 @@ layered_section! {
         pub value: Option<String>,
         /// The member with the time at which the limit passes, in seconds since 1970.
         pub time: Option<String>,
+        /// Whether its terminal goes on by itself when the limit has passed.
+        pub goes_on: Option<bool>,
     }
 }
 

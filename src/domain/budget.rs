@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::parking::{ParkingCause, ParkingKind};
 use super::string_enum::string_enum;
 use crate::env::Timestamp;
 
@@ -122,9 +123,9 @@ impl Budget {
         if self.kind == BudgetKind::Day { "the day" } else { &self.of }
     }
 
-    /// The reason of the pause of a session.
-    pub fn pause_reason(&self) -> String {
-        format!("{PAUSE}{}", self.subject())
+    /// The cause of the pause of a session.
+    pub fn pause_cause(&self) -> ParkingCause {
+        ParkingCause::new(ParkingKind::Budget, self.subject())
     }
 
     pub fn sentence(&self) -> String {
@@ -146,14 +147,6 @@ impl Budget {
         let of = if self.kind == BudgetKind::Day { BudgetKind::Day.as_str() } else { &self.of };
         format!("fairway budget raise {of} '{twice}' --reason TEXT")
     }
-}
-
-/// The beginning of the reason of a pause.
-const PAUSE: &str = "budget of ";
-
-/// Whether a session that is parked for this reason is paused by a budget.
-pub fn is_pause(why: &str) -> bool {
-    why.starts_with(PAUSE)
 }
 
 /// The subject of the budget of a day.

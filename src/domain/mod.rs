@@ -34,6 +34,7 @@ pub mod need;
 pub mod notification;
 pub mod other_host;
 pub mod overlap;
+pub mod parking;
 pub mod plural;
 pub mod provider_event;
 pub mod pull_request;

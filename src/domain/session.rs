@@ -2,10 +2,11 @@
 
 use super::ended_by::{self, EndedBy, STOP_SOURCE};
 use super::id::Label;
+use super::parking::{ParkingCause, ParkingKind};
 use super::sandbox::SandboxClass;
 pub use super::status::SessionStatus;
 use super::string_enum::string_enum;
-use super::{LaneName, Refusal, Role, RunId, SessionId, TaskId, budget};
+use super::{LaneName, Refusal, Role, RunId, SessionId, TaskId};
 use crate::env::Timestamp;
 
 string_enum! {
@@ -38,11 +39,6 @@ pub const STRUCTURED_BACKEND: &str = "acp";
 
 /// The end of a parking that no time ends: the end of the year 9999.
 pub const NO_END: Timestamp = Timestamp::from_millis(253_402_300_799_999);
-
-/// Why a usage limit has parked a session.
-pub fn usage_limit_of(provider: &Label) -> String {
-    format!("usage limit of {provider}")
-}
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
@@ -111,8 +107,8 @@ pub struct Session {
     pub sandbox: Option<SandboxClass>,
     /// Until when it is parked.
     pub parked_until: Option<Timestamp>,
-    /// Why it is parked: `usage limit of NAME`, or `budget of SUBJECT`, which is a pause.
-    pub parked_why: Option<String>,
+    /// Why it is parked.
+    pub parked_why: Option<ParkingCause>,
     /// The version of the row, which grows with every change. An update from an older version fails.
     pub version: i64,
 }
@@ -342,7 +338,11 @@ impl Session {
 
     /// Whether a budget has parked the session: no turn ends that, and its tools are denied.
     pub fn is_paused(&self, now: Timestamp) -> bool {
-        self.is_parked(now) && self.parked_why.as_deref().is_some_and(budget::is_pause)
+        self.is_parked(now) && self.is_parked_by(ParkingKind::Budget)
+    }
+
+    fn is_parked_by(&self, kind: ParkingKind) -> bool {
+        self.parked_why.as_ref().is_some_and(|why| why.kind() == kind)
     }
 
     /// When its parking ends by itself.
@@ -368,13 +368,12 @@ impl Session {
     }
 
     fn parking_reason(&self) -> String {
-        self.parked_why.as_deref().map(|why| format!(" ({why})")).unwrap_or_default()
+        self.parked_why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default()
     }
 
     /// The provider whose usage limit has parked the session until a time to come.
     pub fn limited_provider(&self, now: Timestamp) -> Option<&Label> {
-        let provider = self.provider.as_ref().filter(|_| self.is_parked(now))?;
-        (self.parked_why.as_deref() == Some(&usage_limit_of(provider))).then_some(provider)
+        self.provider.as_ref().filter(|_| self.is_parked(now) && self.is_parked_by(ParkingKind::UsageLimit))
     }
 
     /// Whether a stop of the session has begun.
@@ -526,8 +525,8 @@ pub(in crate::domain) mod tests {
     #[test]
     fn parking_ends_with_its_time_or_the_next_turn() {
         let at = Timestamp::from_millis;
-        let (until, why) = (Some(at(20)), Some("usage limit of NAME".to_owned()));
-        let parked = Session { parked_until: until, parked_why: why, ..session(SessionStatus::Running) };
+        let why = Some(ParkingCause::new(ParkingKind::UsageLimit, "NAME"));
+        let parked = Session { parked_until: Some(at(20)), parked_why: why, ..session(SessionStatus::Running) };
         assert!(parked.is_parked(at(19)) && !parked.is_parked(at(20)));
         assert!(parked.parking(at(0)).unwrap().ends_with("(usage limit of NAME)"));
         let text = |now| parked.parking_end(now).unwrap();

@@ -9,6 +9,7 @@ use super::values::time;
 use crate::domain::blocker::Blocker;
 use crate::domain::ended_turn::{EndedTurn, TurnEnd};
 use crate::domain::other_host::OtherHost;
+use crate::domain::parking::{ParkingCause, ParkingKind};
 use crate::domain::sandbox::SandboxClass;
 use crate::domain::session::{NO_END, Session};
 use crate::domain::session_facts::{AliveSource, Aliveness, Doing, HeldTask, NextCommand, Seen, SessionOverview};
@@ -217,7 +218,9 @@ pub struct ParkedView {
     /// When it ends; null when no time ends it.
     #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub until: Option<String>,
-    /// The reason.
+    /// Whether a usage limit, a budget or a person is the cause.
+    pub kind: Option<ParkingKind>,
+    /// The cause as a text.
     pub why: Option<String>,
 }
 
@@ -437,7 +440,8 @@ impl From<&SessionOverview> for SessionOverviewView {
                 .map(|until| Some(until).filter(|until| *until != NO_END))
                 .map(|until| ParkedView {
                     until: until.map(|until| until.to_string()),
-                    why: overview.session.parked_why.clone(),
+                    kind: overview.session.parked_why.as_ref().map(ParkingCause::kind),
+                    why: overview.session.parked_why.as_ref().map(ToString::to_string),
                 }),
             silence: overview.silence.clone(),
             unguarded: overview.unguarded.clone(),

@@ -15,6 +15,7 @@ use crate::domain::landing::LandStyle;
 use crate::domain::lane::LaneStatus;
 use crate::domain::message::{Channel, Priority};
 use crate::domain::overlap::OverlapLevel;
+use crate::domain::parking::ParkingKind;
 use crate::domain::review::Verdict;
 use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
 use crate::domain::session::{Activity, SessionStatus};
@@ -424,7 +425,9 @@ event_data! {
     SessionParked {
         /// When the parking ends; null when no time ends it.
         parked_until: Option<String>,
-        /// Why.
+        /// Whether a usage limit, a budget or a person is the cause.
+        kind: ParkingKind,
+        /// The cause as a text.
         why: String,
     }
 

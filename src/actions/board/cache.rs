@@ -14,6 +14,7 @@ use crate::actions::App;
 use crate::actions::land::shared_base::BaseAnswers;
 use crate::actions::queue::lane::setup;
 use crate::actions::sessions::liveness::silence;
+use crate::actions::sessions::resumption;
 use crate::config::Settings;
 use crate::env::Timestamp;
 use crate::wire::BoardView;
@@ -71,6 +72,9 @@ impl BoardCache {
             silence::judge(app, &mut facts.sessions, facts.now, &silent_hosts::find(app)?.ids);
         }
         let board = view::compose(app, &facts, hook_providers);
+        if self.watches.is_on() {
+            resumption::resume_in_background(app, &facts.sessions, facts.now);
+        }
         self.watches.follow_rest(&facts.sessions, &facts.processes.borrow());
         self.next_change = facts.next_change(app).into_iter().chain(silent_hosts::next_silence(app, &facts)).min();
         self.kept = Some(Kept { facts, settings: Rc::clone(&app.settings) });

@@ -41,7 +41,7 @@ pub(super) fn silent_turns(app: &App, facts: &Facts) -> Vec<Need> {
         let need = Need::new(NeedKind::Silent, id.as_str(), Some(at), line, evidence).session(one);
         let need = one.holds.first().into_iter().fold(need, |need, held| need.task(&held.task));
         need.then("look at it", format!("fairway session peek {id}"))
-            .then("park it, when it is at a usage limit", format!("fairway session park {id} --for 1h"))
+            .then("park it, when it is at a usage limit", format!("fairway session park {id} --for 1h --limit"))
             .then("interrupt the turn", format!("fairway session interrupt {id}"))
     };
     silent.map(item).collect()
@@ -56,7 +56,7 @@ pub(super) fn budgets(facts: &Facts) -> Vec<Need> {
             Some(held) => held.session.as_ref() == Some(&one.session.id),
             None => budget.kind == BudgetKind::Session && one.session.id.as_str() == budget.of,
         });
-        let paused = session.filter(|one| one.session.parked_why.as_ref() == Some(&budget.pause_reason()));
+        let paused = session.filter(|one| one.session.parked_why.as_ref() == Some(&budget.pause_cause()));
         let paused = paused.map(|one| format!("{} is paused: ", one.session.id)).unwrap_or_default();
         let (line, evidence) = (format!("{paused}{}", budget.sentence()), "the usage that sessions report".to_owned());
         let mut need = Need::new(NeedKind::Budget, &key, None, line, evidence);

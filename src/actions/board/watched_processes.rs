@@ -30,6 +30,10 @@ impl Watches {
         Self { is_on: true, ..Self::default() }
     }
 
+    pub(super) const fn is_on(&self) -> bool {
+        self.is_on
+    }
+
     /// The descriptors, in the order of the flags for [`Self::note`].
     pub(super) fn fds(&self) -> Vec<BorrowedFd<'_>> {
         self.watched.values().flatten().map(|(_, end)| end.as_fd()).collect()

@@ -21,6 +21,7 @@ pub(crate) mod message_state;
 pub mod only;
 pub mod open_store;
 pub mod other_host;
+pub(crate) mod parking_end;
 pub mod progress;
 pub mod sandbox_availability;
 pub(crate) mod server_outage;

@@ -79,7 +79,8 @@ fn carry_out(tx: &WriteTx<'_>, before: &Session, after: &Session, effect: Sessio
             .with("changed", EventValue::from(fields.into_iter().map(str::to_owned).collect::<Vec<_>>())),
         SessionEffect::RecordParked => about(EventKind::SessionParked)
             .with("parked_until", after.parking_ends_at().map(|until| until.to_string()))
-            .with("why", after.parked_why.as_deref()),
+            .with("why", after.parked_why.as_ref().map(ToString::to_string))
+            .with("kind", after.parked_why.as_ref().map(|why| why.kind().as_str())),
         SessionEffect::RecordUnparked => about(EventKind::SessionUnparked),
         SessionEffect::RecordEnd => {
             let is_failed = after.status == SessionStatus::Failed;

@@ -80,6 +80,18 @@ pub(in crate::actions) fn send_system(
     Ok(true)
 }
 
+/// Queues a message of Fairway for a session, like [`send_system`].
+pub(in crate::actions) fn tell(
+    tx: &WriteTx<'_>,
+    session: &SessionId,
+    source: &str,
+    text: String,
+    key: &str,
+) -> Result<bool> {
+    let to = Recipient::Session(session.clone());
+    send_system(tx, &to, (source, Priority::System), text, &json!({ "from": "fairway" }), key)
+}
+
 /// Queues a message like [`send_system`] for each of these sessions that has not ended, once, or, when there are none, for each
 /// live session of the lane, or, when there are none either, for the next one that reads the lane's messages.
 pub(in crate::actions) fn send_to_workers<'a>(

@@ -1,14 +1,12 @@
 //! Budgets: what is used of each, the pause of a session at the end of its turn, and the raise by a person.
 
 use anyhow::Result;
-use serde_json::json;
 
 use super::prompt;
 use crate::actions::core::{inside_session, lookup, session_events};
 use crate::actions::mail::send;
 use crate::actions::{Answer, App};
 use crate::domain::budget::{self, Amount, Budget, BudgetKind, BudgetState};
-use crate::domain::message::{Priority, Recipient};
 use crate::domain::rules::session_machine::SessionEvent;
 use crate::domain::session::{Activity, NO_END, Session};
 use crate::domain::{Event, EventKind, Refusal, SessionId, TaskId, text_limits};
@@ -101,7 +99,7 @@ pub(in crate::actions) fn settle(app: &App, tx: &WriteTx<'_>, id: &SessionId) ->
     let budgets = of_session(app, tx, &session)?;
     if let Some(spent) = budgets.iter().find(|one| one.state() == BudgetState::Spent) {
         let until = if spent.kind == BudgetKind::Day { tx.now().start_of_day().plus(budget::DAY) } else { NO_END };
-        let why = spent.pause_reason();
+        let why = spent.pause_cause();
         return session_events::apply(tx, &session, &SessionEvent::Parked { until, why: &why }).map(drop);
     }
     for near in budgets.iter().filter(|one| one.state() == BudgetState::Near) {
@@ -112,15 +110,10 @@ pub(in crate::actions) fn settle(app: &App, tx: &WriteTx<'_>, id: &SessionId) ->
                  the state and the next step:\nfairway note 'STATE AND NEXT STEP'",
                 near.sentence()
             );
-            tell(tx, &session, text, &key)?;
+            send::tell(tx, &session.id, SOURCE, text, &key)?;
         }
     }
     Ok(())
-}
-
-fn tell(tx: &WriteTx<'_>, session: &Session, text: String, key: &str) -> Result<bool> {
-    let to = Recipient::Session(session.id.clone());
-    send::send_system(tx, &to, (SOURCE, Priority::System), text, &json!({ "from": "fairway" }), key)
 }
 
 /// Refuses the end of a pause while a budget of the session is spent.
@@ -156,12 +149,18 @@ pub fn raise(app: &App, subject: &str, cap: Amount, reason: &str) -> Result<Answ
         let event = if kind == BudgetKind::Task { event.task(&TaskId::parse(&budget.of)?) } else { event };
         let event = event.with("budget", kind.as_str()).with("of", budget.of.as_str()).with("cap", cap.to_string());
         tx.record(&event.with("reason", reason.as_str()))?;
-        let why = budget.pause_reason();
-        for session in sessions::live(tx)?.into_iter().filter(|one| one.parked_why.as_deref() == Some(&why)) {
+        let why = Some(budget.pause_cause());
+        for session in sessions::live(tx)?.into_iter().filter(|one| one.parked_why == why) {
             if session.is_paused(tx.now()) && check_unpark(app, tx, &session).is_ok() {
                 let session = session_events::apply(tx, &session, &SessionEvent::Unparked)?;
                 let text = format!("the budget was raised to {cap}: go on where you stopped");
-                tell(tx, &session, text, &format!("{SOURCE} {} {}", session.run_id, tx.now().millis()))?;
+                send::tell(
+                    tx,
+                    &session.id,
+                    SOURCE,
+                    text,
+                    &format!("{SOURCE} {} {}", session.run_id, tx.now().millis()),
+                )?;
                 freed.push(session.id);
             }
         }

@@ -19,6 +19,7 @@ pub mod prompt;
 pub mod release;
 pub mod reminder;
 pub mod report;
+pub mod resumption;
 pub mod sandbox;
 pub mod sidecar;
 pub mod start;

@@ -8,17 +8,20 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::{budget, prompt};
-use crate::actions::core::{lookup, session_events, session_process};
+use crate::actions::core::{lookup, parking_end, session_events, session_process};
+use crate::actions::mail::send;
 use crate::actions::{Answer, App};
 use crate::adapters::plumbing::transcript;
 use crate::config::LimitProfile;
 use crate::domain::id::Label;
+use crate::domain::parking::{ParkingCause, ParkingKind};
 use crate::domain::rules::session_machine::SessionEvent;
 use crate::domain::rules::work::ProviderParking;
+use crate::domain::session::Session;
 use crate::domain::{Refusal, SessionId, text_limits};
 use crate::env::Timestamp;
 use crate::os::poll_until::poll_until;
-use crate::store::{ReadTx, StoreError, sessions};
+use crate::store::{ReadTx, StoreError, WriteTx, sessions};
 use crate::wire::SessionView;
 
 /// How many bytes of a provider's transcript are read from its end, and how many lines.
@@ -27,12 +30,15 @@ const MAX_LINES: usize = 20;
 /// How long the provider may take to write the line about its limit after its hook has begun.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(50);
+/// The source of the message to a session that goes on.
+const SOURCE: &str = "resumption";
 
-/// Parks a session until a time: prompts wait in its queue, and nothing is typed into it.
+/// Parks a session until a time: prompts wait in its queue, and nothing is typed into it. With `at_limit` the usage limit of its
+/// provider is the cause, else `why`.
 ///
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`.
-pub fn park(app: &App, id: &SessionId, until: Timestamp, why: Option<&str>) -> Result<Answer> {
+pub fn park(app: &App, id: &SessionId, until: Timestamp, why: Option<&str>, at_limit: bool) -> Result<Answer> {
     let why = why.map(|why| text_limits::check_line("reason", why)).transpose()?;
     app.mutate(|tx| {
         let session = lookup::session(tx, id)?;
@@ -40,27 +46,35 @@ pub fn park(app: &App, id: &SessionId, until: Timestamp, why: Option<&str>) -> R
         if until <= tx.now() {
             return Err(Refusal::invalid("until", format!("{until} is over")).into());
         }
-        let why = why.clone().unwrap_or_else(|| format!("by {}", app.actor.name));
+        let why = match &session.provider {
+            Some(provider) if at_limit => ParkingCause::usage_limit(provider),
+            None if at_limit => return Err(Refusal::invalid("limit", format!("{id} has no provider")).into()),
+            _ => ParkingCause::new(ParkingKind::Reason, why.as_deref().unwrap_or(&format!("by {}", app.actor.name))),
+        };
         let parked = session_events::apply(tx, &session, &SessionEvent::Parked { until, why: &why })?;
         let parking = parked.parking(tx.now()).unwrap_or_default();
         Answer::new(&SessionView::from(&parked), id, format!("{id} is {parking}"))
     })
 }
 
-/// Ends the parking of a session, and delivers what waits for it.
+/// Ends the parking of a session, and delivers what waits for it. One that would go on by itself is told to go on now, unless it
+/// `stays`.
 ///
 /// # Errors
 /// `not_found`; `budget_spent` for one that a budget has paused.
-pub fn unpark(app: &App, id: &SessionId) -> Result<Answer> {
+pub fn unpark(app: &App, id: &SessionId, stays: bool) -> Result<Answer> {
     let answer = app.mutate(|tx| {
         let session = lookup::session(tx, id)?;
-        if !session.is_parked(tx.now()) {
+        if session.parked_until.is_none() {
             return Answer::new(&SessionView::from(&session), id, format!("unchanged: {id} is not parked"));
         }
         if session.is_paused(tx.now()) {
             budget::check_unpark(app, tx, &session)?;
         }
         let after = session_events::apply(tx, &session, &SessionEvent::Unparked)?;
+        if let Some(told) = parking_end::told(app, &session).filter(|_| !stays) {
+            tell_to_go_on(tx, &session, told)?;
+        }
         Answer::new(&SessionView::from(&after), id, format!("{id} is parked no more"))
     })?;
     Ok(match prompt::try_deliver(app, id) {
@@ -69,13 +83,27 @@ pub fn unpark(app: &App, id: &SessionId) -> Result<Answer> {
     })
 }
 
+/// Queues what makes a session go on after its parking.
+pub(super) fn tell_to_go_on(tx: &WriteTx<'_>, session: &Session, told: &str) -> Result<()> {
+    let key = format!("{SOURCE} {} {}", session.run_id, tx.now().millis());
+    send::tell(tx, &session.id, SOURCE, told.to_owned(), &key).map(drop)
+}
+
+/// The sessions that may go on and are or were parked: the live ones, and those that have ended and still claim a task.
+pub(super) fn with_parking(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
+    let mut found = sessions::live(tx)?;
+    found.extend(sessions::holding_final(tx)?);
+    found.retain(|session| session.parked_until.is_some());
+    Ok(found)
+}
+
 /// The providers whose usage limit has parked a session of this host, each with the latest of these parkings.
 pub(in crate::actions) fn limited_providers(
     tx: &ReadTx<'_>,
     now: Timestamp,
 ) -> Result<BTreeMap<Label, ProviderParking>, StoreError> {
     let mut found: BTreeMap<Label, ProviderParking> = BTreeMap::new();
-    for session in sessions::live(tx)?.into_iter().chain(sessions::holding_final(tx)?) {
+    for session in with_parking(tx)? {
         let (Some(provider), Some(until)) = (session.limited_provider(now), session.parked_until) else { continue };
         let is_later = found.get(provider).is_none_or(|known| known.until < until);
         if is_later && session_process::is_local(&session) {
@@ -120,6 +148,7 @@ mod tests {
             field: text("apiError"),
             value: text("usage_limit_reached"),
             time: text("quotaLimits.resetsAt"),
+            ..LimitProfile::default()
         };
         let now = Timestamp::from_millis(1_795_828_000_000);
         let found = |line: &str| {

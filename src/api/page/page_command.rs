@@ -15,7 +15,6 @@ use crate::actions::queue::task::claim::ClaimRequest;
 use crate::actions::queue::task::{ForceReason, done, release, transition};
 use crate::actions::sessions::control::stop;
 use crate::actions::sessions::launch::provider_hooks::ProviderHooks;
-use crate::actions::sessions::launch::start::PromptWatch;
 use crate::actions::sessions::prompt::{self, NewPrompt};
 use crate::actions::sessions::start::relaunch::{self, RelaunchRequest};
 use crate::actions::sessions::{self, answer};
@@ -225,20 +224,7 @@ impl PageCommand {
             Self::TypeQueued(id) => prompt::type_queued(app, id, false),
             Self::Continue(id) => sessions::reminder::continue_session(app, id),
             Self::Stop(id) => stop::stop(app, id),
-            Self::Relaunch(id) => {
-                let request = RelaunchRequest {
-                    env: std::collections::BTreeMap::new(),
-                    provider: None,
-                    command: None,
-                    prompt: None,
-                    no_profile: false,
-                    hooks,
-                    resumes: true,
-                    here: false,
-                    watch: PromptWatch::Briefly,
-                };
-                relaunch::relaunch(app, id, &request)
-            }
+            Self::Relaunch(id) => relaunch::relaunch(app, id, &RelaunchRequest::new(hooks)),
             Self::Reconcile => reconcile::reconcile(app, false),
             Self::Claim(id) => {
                 sessions::claim::claim(app, &ClaimRequest { id: Some(id.clone()), ..ClaimRequest::default() })

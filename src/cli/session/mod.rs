@@ -17,7 +17,7 @@ use crate::actions::sessions::control::{forget, stop, stop_selection};
 use crate::actions::sessions::report::end::{self, EndRequest};
 use crate::actions::sessions::report::heartbeat::{self, Heartbeat};
 use crate::actions::sessions::start::switch::SwitchTo;
-use crate::actions::sessions::{list as sessions, parking, reminder};
+use crate::actions::sessions::{list as sessions, parking, reminder, resumption};
 use crate::actions::upkeep::reconcile;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
@@ -25,6 +25,7 @@ use crate::cli::release::ForceArgs;
 use crate::cli::{each, values};
 use crate::domain::session::{Activity, SessionStatus};
 use crate::domain::{LaneName, RunId, SessionId};
+use crate::hooks::LAUNCH_HOOKS;
 use crate::render::escape_line;
 use crate::wire::SessionOverviewView;
 
@@ -71,8 +72,9 @@ pub enum Verb {
     Park(ParkArgs),
     /// End the parking of a session
     ///
-    /// What waits in its queue is delivered. A parking also ends with its time, and with the next turn of the session.
-    #[command(after_help = "fairway session unpark s1")]
+    /// What waits in its queue is delivered, and a session at its usage limit is told to go on. A parking also ends with its time,
+    /// and with the next turn of the session.
+    #[command(after_help = "fairway session unpark s1\nfairway session unpark s1 --stay")]
     Unpark(UnparkArgs),
     Stop(StopArgs),
     #[command(subcommand)]
@@ -109,9 +111,9 @@ impl Verb {
                     (Some(until), _) => values::until(&until, ctx.env.now())?,
                     (None, span) => ctx.env.now().plus(span.unwrap_or_default()),
                 };
-                ctx.answer(&parking::park(&ctx.app()?, &args.id, until, args.reason.as_deref())?)
+                ctx.answer(&parking::park(&ctx.app()?, &args.id, until, args.reason.as_deref(), args.limit)?)
             }
-            Self::Unpark(args) => ctx.answer(&parking::unpark(&ctx.app()?, &args.id)?),
+            Self::Unpark(args) => ctx.answer(&parking::unpark(&ctx.app()?, &args.id, args.stay)?),
             Self::Continue(args) => ctx.answer(&reminder::continue_session(&ctx.app()?, &args.id)?),
             Self::Stop(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
@@ -122,7 +124,8 @@ impl Verb {
 /// Park a session until a time
 ///
 /// Prompts wait in its queue, nothing is typed into it, and the board has no item about it. A session whose provider reports a
-/// usage limit with its end is parked by itself. The parking ends with its time, with the next turn, or by unpark.
+/// usage limit with its end is parked by itself. The parking ends with its time, with the next turn, or by unpark. A session at its
+/// usage limit then goes on, unless agents.resume is false.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway session park s1 --until 17:00
@@ -141,6 +144,9 @@ pub struct ParkArgs {
     /// Reason that is shown
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+    /// The usage limit of its provider is the reason
+    #[arg(long, conflicts_with = "reason")]
+    limit: bool,
 }
 
 /// The session whose parking ends.
@@ -149,6 +155,9 @@ pub struct UnparkArgs {
     /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
+    /// Do not tell it to go on, now or later
+    #[arg(long)]
+    stay: bool,
 }
 
 /// The session to remind.
@@ -287,6 +296,7 @@ impl ReconcileArgs {
         let app = ctx.app()?;
         let mut answer = reconcile::reconcile(&app, self.dry_run)?;
         if !self.dry_run {
+            answer.notes.extend(resumption::resume_due(&app, &LAUNCH_HOOKS)?.notes);
             answer.notes.extend(store_safety::keep_safe(&app));
         }
         ctx.answer(&answer)

@@ -85,10 +85,10 @@ impl Args {
             command: Some(self.words).filter(|words| !words.is_empty()).map(CommandSpec::Argv),
             prompt,
             no_profile: self.no_profile,
-            hooks: &LAUNCH_HOOKS,
             resumes: !self.no_resume,
             here: self.here,
             watch: if self.attach { PromptWatch::Skip } else { PromptWatch::Briefly },
+            ..RelaunchRequest::new(&LAUNCH_HOOKS)
         };
         if self.dead || self.stopped {
             let dead = relaunch::dead_with_claims(&app, self.stopped)?;

@@ -2,6 +2,7 @@
 
 use crate::domain::Refusal;
 use crate::domain::ended_by::END_SOURCE;
+use crate::domain::parking::ParkingCause;
 use crate::domain::session::{Activity, Session, SessionStatus};
 use crate::env::Timestamp;
 
@@ -74,7 +75,7 @@ pub enum SessionEvent<'a> {
     /// It waits for a time.
     Parked {
         until: Timestamp,
-        why: &'a str,
+        why: &'a ParkingCause,
     },
     Unparked,
     /// A person or a session begins to stop it. From now on no report changes its activity or its reason.
@@ -190,7 +191,7 @@ pub fn step<'a>(before: &Session, event: &SessionEvent<'a>, now: Timestamp) -> R
         SessionEvent::Silent { why } => before.to_stale(Some(why))?,
         SessionEvent::Parked { until, why } => {
             before.check_open()?;
-            Session { parked_until: Some(*until), parked_why: Some((*why).to_owned()), ..before.clone() }
+            Session { parked_until: Some(*until), parked_why: Some((*why).clone()), ..before.clone() }
         }
         SessionEvent::Unparked => Session { parked_until: None, parked_why: None, ..before.clone() },
         SessionEvent::StopBegan { by } => before.to_stopping(by, now)?,
@@ -342,6 +343,7 @@ mod tests {
         let (plain, other) = (Report::without_activity("", "it acts"), session(SessionStatus::Running));
         let facts = Session { branch: Some("main".into()), ..other.clone() };
         let facts = &facts;
+        let limit = ParkingCause::from_stored("limit");
         let (status, exit_code, reason) = (SessionStatus::Failed, Some(3), Some("why"));
         let upserted = |status, activity| SessionEvent::Upserted { facts, status, activity, acts: false };
         let events = [
@@ -359,7 +361,7 @@ mod tests {
             ("first prompt", SessionEvent::FirstPromptQueued(1)),
             ("found alive", SessionEvent::FoundAlive { why: "it lives" }),
             ("silent", SessionEvent::Silent { why: "silent" }),
-            ("parked", SessionEvent::Parked { until: at(90), why: "limit" }),
+            ("parked", SessionEvent::Parked { until: at(90), why: &limit }),
             ("unparked", SessionEvent::Unparked),
             ("stop began", SessionEvent::StopBegan { by: "bob@host" }),
             ("stop failed", SessionEvent::StopFailed { before: &other }),

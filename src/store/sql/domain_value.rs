@@ -16,6 +16,7 @@ use crate::domain::lane::LaneStatus;
 use crate::domain::message::{Channel, MessageStatus, Priority};
 use crate::domain::notification::ReceiptState;
 use crate::domain::overlap::OverlapLevel;
+use crate::domain::parking::ParkingCause;
 use crate::domain::pull_request::PullState;
 use crate::domain::review::Verdict;
 use crate::domain::sandbox::SandboxClass;
@@ -90,6 +91,7 @@ texts! {
     ClaimEnd: "a claim's end", Self::parse;
     ItemType: "an item's type", Self::parse;
     OverlapLevel: "a level of an overlap", Self::parse;
+    ParkingCause: "why a session is parked", |text| Some(Self::from_stored(text));
 }
 
 read_from_text!(Vec<(TaskId, i64)>: "a landing's tasks", |text| {

@@ -45,6 +45,7 @@ fn every_value_names_its_source() {
     agents.unfinished_after                "2m"                                                                                                                                                 default
     agents.silent_after                    "10m"                                                                                                                                                default
     agents.continue                        0                                                                                                                                                    default
+    agents.resume                          true                                                                                                                                                 default
     agents.unguarded                       "show"                                                                                                                                               default
     context.pressure                       0.8                                                                                                                                                  default
     identity.refresh_before                "5m"                                                                                                                                                 default

@@ -52,7 +52,7 @@ fn session_is_told_at_four_fifths_and_paused_at_the_end_of_its_turn_until_a_pers
         assert!(!tool().stdout.contains("deny"));
         silent(&says("Stop", json!({})));
         let session = world.session();
-        assert_eq!(session["parked"], json!({ "until": null, "why": "budget of T-1" }));
+        assert_eq!(session["parked"], json!({ "until": null, "kind": "budget", "why": "budget of T-1" }));
         assert_eq!(
             (&session["turn_end"]["meaning"], &session["holds"][0]["task_id"]),
             (&json!("waits"), &json!("T-1"))

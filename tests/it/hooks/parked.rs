@@ -30,7 +30,8 @@ fn usage_limit_parks_a_session_until_its_reset_and_an_ordinary_refusal_does_not(
     assert_eq!(fails(json!({ "error": "rate_limit", "isApiErrorMessage": true, "apiErrorStatus": 429 })), Value::Null);
     assert_eq!(needs(&world)[0]["kind"], "unfinished");
     // It waits for its time, with one item while nobody else works, and prompts wait with it.
-    assert_eq!(fails(limit(600))["why"], "usage limit of claude");
+    let parked = fails(limit(600));
+    assert_eq!((&parked["kind"], &parked["why"]), (&json!("usage_limit"), &json!("usage limit of claude")));
     let items = needs(&world);
     assert_eq!((items.len(), &world.session()["turn_end"]["meaning"]), (1, &json!("waits")));
     assert_eq!(

@@ -38,6 +38,7 @@ mod recorded_dialogs;
 mod recorded_terminals;
 mod relaunch;
 mod repeated_launch;
+mod resumption;
 mod scripted_agent;
 mod shell_input;
 mod start;

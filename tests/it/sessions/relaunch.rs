@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Sessions, eventually, text};
 
 /// A session of a provider whose program writes down how it is called and what it is told, with a claim on T-1.
-fn working() -> Sessions {
+pub(super) fn working() -> Sessions {
     let mut world = Sessions::with_git();
     world.set("FAIRWAY_SESSIONS_DEFAULT_BACKEND", "shell");
     let told = world.dir().join("told");
@@ -30,7 +30,7 @@ fn start(world: &Sessions, task: &str, more: &[&str]) -> Value {
 }
 
 /// The texts that the programs were given so far.
-fn told(world: &Sessions) -> String {
+pub(super) fn told(world: &Sessions) -> String {
     fs::read_to_string(world.dir().join("told")).unwrap_or_default()
 }
 

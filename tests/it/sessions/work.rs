@@ -253,11 +253,11 @@ fn parked_provider_and_spent_budget_start_nothing_before_their_end() {
     let start = |more: &[&str]| world.run(["start", "--provider", "scripted"].iter().chain(more));
     start(&["T-1"]).exits(0);
     let until = "2099-01-31T12:00:00Z";
-    let parks = |why: &str| world.run(["park", "T-1-scripted", "--until", until, "--reason", why]).exits(0);
-    // A person's own parking holds no other session.
-    parks("the build machine is down");
+    let parks = |why: &[&str]| world.run(["park", "T-1-scripted", "--until", until].iter().chain(why)).exits(0);
+    // A person's own parking holds no other session, whatever the reason says.
+    parks(&["--reason", "usage limit of scripted"]);
     start(&["T-2"]).exits(0);
-    parks("usage limit of scripted");
+    parks(&["--limit"]);
     let refused = start(&["T-3", "--json"]).refuses(4, "provider_parked").error();
     let message = refused["message"].as_str().unwrap();
     assert!(message.starts_with("T-3 does not start: scripted is parked until 2099-01-31 "), "{refused}");
@@ -272,7 +272,7 @@ fn parked_provider_and_spent_budget_start_nothing_before_their_end() {
     work.says("started", "T-3 started");
     drop(work);
     world.run(["task", "add", "Task 4"]).exits(0);
-    parks("usage limit of scripted");
+    parks(&["--limit"]);
     start(&["T-4", "--anyway"]).exits(0);
     world.run(["unpark", "T-1-scripted"]).exits(0);
     // A task whose budget is spent waits for a person.

@@ -11,9 +11,10 @@ use crate::actions::core::session_events;
 use crate::actions::queue::checkpoint;
 use crate::actions::sessions::parking;
 use crate::domain::checkpoint::{CheckpointOrigin, CheckpointState};
+use crate::domain::parking::ParkingCause;
 use crate::domain::rules::session_machine::SessionEvent;
 use crate::domain::secrets;
-use crate::domain::session::{Activity, Session, usage_limit_of};
+use crate::domain::session::{Activity, Session};
 use crate::domain::text_limits::MAX_LINE_BYTES;
 use crate::store::checkpoints::{self, CheckpointFields};
 use crate::store::{WriteTx, tasks};
@@ -75,7 +76,7 @@ pub(super) fn failed(app: &App, caller: &HookCaller, why: &str) -> Result<HookOu
         let idle = session_events::reported(tx, session, Activity::Idle, None, caller.source())?;
         match limit {
             Some(until) => {
-                let why = usage_limit_of(&caller.provider);
+                let why = ParkingCause::usage_limit(&caller.provider);
                 session_events::apply(tx, &idle, &SessionEvent::Parked { until, why: &why }).map(drop)
             }
             None => add_checkpoint(tx, session, &text),

@@ -177,13 +177,18 @@ pub fn start_delivery(app: &App, also: Option<SessionId>) {
     for session in sessions {
         let waits = app.read(|tx| Ok(!messages::open_for(tx, &Recipient::Session(session.clone()))?.is_empty()));
         if waits.unwrap_or(false) {
-            let args = ["hook", DELIVER, session.as_str()].map(OsString::from);
-            let mut env = app.env.vars().clone();
-            env.retain(|name, _| !vars::SESSION_IDENTITY.iter().any(|one| name == one));
-            env.insert(vars::FAIRWAY_ROOT.into(), app.project.root.clone().into());
-            let _ = executable::spawn_self(&args, &env, None);
+            start_command(app, &["hook", DELIVER, session.as_str()]);
         }
     }
+}
+
+/// Starts a command in a process of its own that is in no session; nothing happens when it cannot start.
+pub(in crate::actions::sessions) fn start_command(app: &App, args: &[&str]) {
+    let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+    let mut env = app.env.vars().clone();
+    env.retain(|name, _| !vars::SESSION_IDENTITY.iter().any(|one| name == one));
+    env.insert(vars::FAIRWAY_ROOT.into(), app.project.root.clone().into());
+    let _ = executable::spawn_self(&args, &env, None);
 }
 
 /// A note that says why the newest message to a session waits.

@@ -13,6 +13,7 @@ mod wait_receipt;
 pub use crate::actions::core::message_state::{confirm_typed, expire_for_session};
 pub use audience::{Audience, NewText, TextRecipient, recipients_of, send_text};
 pub(in crate::actions) use deliver_by_typing::deliver_when_idle;
+pub(in crate::actions::sessions) use deliver_by_typing::start_command;
 pub use deliver_by_typing::{
     DELIVER, deliver, deliver_mailed, deliver_sent, start_delivery, try_deliver, type_pending, type_queued,
 };

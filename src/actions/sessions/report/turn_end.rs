@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::Result;
 
 use crate::actions::App;
-use crate::actions::core::session_process;
+use crate::actions::core::{parking_end, session_process};
 use crate::actions::queue::gates;
 use crate::domain::checkpoint::CheckpointState;
 use crate::domain::ended_turn::EndedTurn;
@@ -122,13 +122,14 @@ pub(in crate::actions::sessions) fn last_reminder(
 
 /// When the end or the silence of a turn becomes an item, or what a session waits for may have come to nothing; `None` for any other session.
 pub(in crate::actions) fn next_change(app: &App, one: &SessionOverview, now: Timestamp) -> Option<Timestamp> {
-    let parked = one.session.parking_ends_at().filter(|until| *until > now);
+    let parked = [one.session.parking_ends_at(), parking_end::due_at(app, &one.session)];
+    let parked = parked.into_iter().flatten().filter(|until| *until > now);
     let ended = one.ended_turn.as_ref().map(|ended| {
         let from = if ended.meaning.is_stop() { ended.since } else { now };
         from.plus(app.settings.agents.unfinished_after)
     });
     let silent = one.turn_shown_at.map(|at| at.plus(app.settings.agents.silent_after));
-    parked.into_iter().chain(ended).chain(silent).min()
+    parked.chain(ended).chain(silent).min()
 }
 
 /// What was read before, or is read now.

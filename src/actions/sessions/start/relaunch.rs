@@ -50,6 +50,23 @@ pub struct RelaunchRequest {
     pub watch: PromptWatch,
 }
 
+impl RelaunchRequest {
+    /// The relaunch with the conversation, without anything else.
+    pub const fn new(hooks: &'static dyn ProviderHooks) -> Self {
+        Self {
+            env: BTreeMap::new(),
+            provider: None,
+            command: None,
+            prompt: None,
+            no_profile: false,
+            hooks,
+            resumes: true,
+            here: false,
+            watch: PromptWatch::Briefly,
+        }
+    }
+}
+
 /// Launches a session in the place of one that is over, with its claims. With `here` in the request, the work of a session of
 /// another host is first brought to this host. When the program ends because its old conversation is gone, it is launched again
 /// with a new one.

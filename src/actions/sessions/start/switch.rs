@@ -136,8 +136,41 @@ pub fn check(app: &App, id: &SessionId, request: &SwitchRequest) -> Result<()> {
     plans(app, &of, request).map(|_| ())
 }
 
+/// Starts the program of a live session again, in its form and with its conversation. Returns `false`, and changes nothing, when
+/// the conversation cannot go on.
+///
+/// # Errors
+/// Those of a launch.
+pub(in crate::actions::sessions) fn restart(
+    app: &App,
+    of: &Session,
+    hooks: &'static dyn ProviderHooks,
+) -> Result<bool> {
+    let to = if of.is_structured() { SwitchTo::Structured } else { SwitchTo::Terminal };
+    let planned = conversation(app, of).and_then(|conversation| plan(app, of, to, &conversation, hooks));
+    let mut plan = match planned {
+        Err(error) if matches!(error.downcast_ref(), Some(Refusal::Usage { .. })) => return Ok(false),
+        planned => planned?,
+    };
+    let from = app.read(|tx| lookup::session(tx, &of.id))?;
+    plan.purpose = Purpose::Switch(Box::new(Switch { from, is_return: false }));
+    start::launch(app, plan, PromptWatch::Skip).map(|_| true)
+}
+
 /// The plans of the other program, and of the present one in case the other one fails.
 fn plans(app: &App, of: &Session, request: &SwitchRequest) -> Result<(LaunchPlan, LaunchPlan)> {
+    let conversation = conversation(app, of)?;
+    let provider = of.provider.as_ref().map(ToString::to_string).unwrap_or_default();
+    if app.settings.provider(&provider).profile.acp.and_then(|acp| acp.facts.switches) == Some(false) {
+        let why = format!("a conversation of {provider} was seen not to go on in a terminal and back");
+        return Err(Refusal::Usage { why }.into());
+    }
+    let there = plan(app, of, request.to, &conversation, request.hooks)?;
+    Ok((there, plan(app, of, request.to.back(), &conversation, request.hooks)?))
+}
+
+/// The conversation of a session whose program can be started again.
+fn conversation(app: &App, of: &Session) -> Result<String> {
     let own = app.read(|tx| Ok(launch_event::own_parts(tx, of)?))?;
     if own.command || !own.env.is_empty() {
         let why = format!(
@@ -146,16 +179,8 @@ fn plans(app: &App, of: &Session, request: &SwitchRequest) -> Result<(LaunchPlan
         );
         return Err(Refusal::Usage { why }.into());
     }
-    let provider = of.provider.as_ref().map(ToString::to_string).unwrap_or_default();
-    if app.settings.provider(&provider).profile.acp.and_then(|acp| acp.facts.switches) == Some(false) {
-        let why = format!("a conversation of {provider} was seen not to go on in a terminal and back");
-        return Err(Refusal::Usage { why }.into());
-    }
-    let Some(conversation) = of.external_session_id.clone() else {
-        return Err(Refusal::Usage { why: format!("the conversation of {} is unknown", of.id) }.into());
-    };
-    let there = plan(app, of, request.to, &conversation, request.hooks)?;
-    Ok((there, plan(app, of, request.to.back(), &conversation, request.hooks)?))
+    let unknown = || Refusal::Usage { why: format!("the conversation of {} is unknown", of.id) };
+    Ok(of.external_session_id.clone().ok_or_else(unknown)?)
 }
 
 fn plan(

@@ -12,7 +12,7 @@ use super::look::look;
 use super::request::WorkRequest;
 use crate::actions::core::change_wait::Round;
 use crate::actions::core::{errors, inside_session};
-use crate::actions::sessions::launch::start::PromptWatch;
+use crate::actions::sessions::resumption;
 use crate::actions::sessions::start::relaunch::{self, RelaunchRequest};
 use crate::actions::sessions::start::{self, StartRequest};
 use crate::actions::{Answer, App};
@@ -91,7 +91,12 @@ impl Running<'_> {
             self.take(event)?;
         }
         let _lock = lock(app)?;
-        let facts = look(app, self.request, &self.work, self.lander.is_at_work())?;
+        let resumed = resumption::resume_due(app, self.request.start.hooks)?;
+        for note in &resumed.notes {
+            app.progress.note(note);
+        }
+        let mut facts = look(app, self.request, &self.work, self.lander.is_at_work())?;
+        facts.next_change = facts.next_change.into_iter().chain(resumed.next).min();
         let mut step = Step::Acted;
         for effect in self.work.take(Event::Looked(facts)) {
             match effect {
@@ -166,17 +171,7 @@ fn start(app: &App, request: &StartRequest, task: TaskId) -> Vec<Event> {
 }
 
 fn relaunch(app: &App, start: &StartRequest, of: SessionId) -> Event {
-    let request = RelaunchRequest {
-        env: start.env.clone(),
-        provider: None,
-        command: None,
-        prompt: None,
-        no_profile: false,
-        hooks: start.hooks,
-        resumes: true,
-        here: false,
-        watch: PromptWatch::Briefly,
-    };
+    let request = RelaunchRequest { env: start.env.clone(), ..RelaunchRequest::new(start.hooks) };
     let relaunched = relaunch::relaunch(app, &of, &request).and_then(|answer| {
         for note in &answer.notes {
             app.progress.note(note);
