@@ -292,6 +292,9 @@ fn role_section(app: &App, tx: &ReadTx<'_>, subject: &Subject, max_chars: usize)
             } else if session.sandbox == Some(SandboxClass::Command) {
                 let _ = writeln!(text, "You are in a sandbox, which may have closed files and the network to you.");
             }
+            if let Some(parking) = session.parking(app.env.now()).filter(|_| session.is_parked(app.env.now())) {
+                let _ = writeln!(text, "You are {parking}.");
+            }
         }
         (None, Some(id)) => {
             let _ = writeln!(text, "You are the session {id}{role}; it is not registered yet.");

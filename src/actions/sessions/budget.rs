@@ -142,7 +142,7 @@ pub fn raise(app: &App, subject: &str, cap: Amount, reason: &str) -> Result<Answ
         let used = known.map(|budget| budget.used).unwrap_or_default();
         let budget = Budget { kind, of, cap, used };
         if budget.state() == BudgetState::Spent {
-            return Err(Refusal::invalid("amount", format!("{cap} is used already: {}", budget.sentence())).into());
+            return Err(Refusal::CapUsed { cap, why: budget.sentence(), raise: budget.raise() }.into());
         }
         usage::raise_cap(tx, kind, &budget.of, cap)?;
         let event = Event::new(EventKind::BudgetRaised);

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::blocker::{GateReport, NotReadyReason};
+use super::budget::Amount;
 use super::excerpt::excerpt;
 use super::id::{InvalidValue, Label};
 use super::landing::{FailedLandCheck, FailedRegeneration, StopCause, StoppedLanding, landed_with};
@@ -820,6 +821,11 @@ refusals! {
     #[code(Conflict, "budget_spent")]
     #[hint("raise it: {raise}")]
     BudgetSpent { what: String, raise: String },
+    /// A new cap of a budget is not above what is used.
+    #[error("amount {cap} is used already: {why}")]
+    #[code(Usage, "invalid_value")]
+    #[hint("raise it: {raise}")]
+    CapUsed { cap: Amount, why: String, raise: String },
     /// A reminder is for a session that ended its turn with an unfinished task.
     #[error("the session {session} has not stopped: {why}")]
     #[code(Conflict, "session_not_stopped")]

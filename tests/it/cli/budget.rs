@@ -51,6 +51,7 @@ fn budgets_are_listed_and_raised_and_a_spent_one_starts_nothing() {
     2026-01-01
     $ fairway budget raise T-1 5usd --reason more
     error: amount 5.00 USD is used already: T-1 has used 5.50 USD of 5.00 USD
+    hint: raise it: fairway budget raise T-1 '11.00 USD' --reason TEXT
     [exit 2]
     $ fairway start T-1 -- true
     error: T-1 does not start: T-1 has used 5.50 USD of 5.00 USD
@@ -60,6 +61,7 @@ fn budgets_are_listed_and_raised_and_a_spent_one_starts_nothing() {
     the budget of T-1 is 8.00 USD
     $ fairway budget raise day 5usd --reason less
     error: amount 5.00 USD is used already: the day has used 5.75 USD of 5.00 USD
+    hint: raise it: fairway budget raise day '11.50 USD' --reason TEXT
     [exit 2]
     $ fairway budget raise s2 5usd --reason more
     error: there is no task 's2'

@@ -63,6 +63,10 @@ fn session_is_told_at_four_fifths_and_paused_at_the_end_of_its_turn_until_a_pers
         let raise = "fairway budget raise T-1 '230 tokens' --reason TEXT";
         assert_eq!(items[0]["commands"][0]["command"], raise);
         assert!(world.run(["session", "list"]).exits(0).stdout.contains("paused (budget of T-1)"));
+        for own in [&["--session", &id, "prime"][..], &["session", "show", &id]] {
+            let shown = world.run(own).exits(0).stdout;
+            assert!(shown.contains("paused (budget of T-1)"), "{shown}");
+        }
         // Prompts wait, a turn of its own ends nothing, and its tools are denied.
         assert_eq!(world.json(["prompt", &id, "hurry"])["reason"], "session_parked");
         silent(&says("UserPromptSubmit", json!({ "prompt": "go on" })));
