@@ -74,19 +74,22 @@ const UPDATE_TURN: &str = "UPDATE usage_turns SET at = $3, model = coalesce($4, 
      cache_read_tokens = $7, cache_creation_tokens = $8, cost_usd = coalesce($9, cost_usd) \
      WHERE run_id = $1 AND digest = $2 AND output_tokens < $6";
 
-/// Whole billionths of a dollar: their sum does not depend on the order.
-macro_rules! costs {
-    ($which:literal) => {
+/// Sums by a key. Costs are whole billionths of a dollar: their sum does not depend on the order.
+macro_rules! used {
+    ($key:literal, $which:literal) => {
         concat!(
-            "SELECT session_id, lane, CAST(sum(CAST(round(cost_usd * 1000000000) AS BIGINT)) AS BIGINT), \
-             count(*) - count(cost_usd) FROM usage_turns ",
-            $which,
-            " GROUP BY session_id, lane"
+            "SELECT ",
+            $key,
+            ", CAST(sum(CAST(round(cost_usd * 1000000000) AS BIGINT)) AS BIGINT), count(*) - count(cost_usd), count(*), \
+             CAST(coalesce(sum(input_tokens + output_tokens + cache_read_tokens + cache_creation_tokens), 0) AS BIGINT) \
+             FROM usage_turns INDEXED BY usage_turns_",
+            $which
         )
     };
 }
-const COSTS: &str = costs!("INDEXED BY usage_turns_at WHERE at >= $1");
-const COSTS_OF_SESSION: &str = costs!("INDEXED BY usage_turns_session WHERE session_id = $2 AND at >= $1");
+const COSTS: &str = used!("session_id, lane", "at WHERE at >= $1 GROUP BY session_id, lane");
+const COSTS_OF_SESSION: &str =
+    used!("session_id, lane", "session WHERE session_id = $2 AND at >= $1 GROUP BY session_id, lane");
 
 /// Adds a turn of a session, unless a turn with this digest is already stored for the session run. Returns whether it was new.
 pub fn insert_turn(
@@ -177,28 +180,16 @@ pub fn known_costs(
     })
 }
 
-macro_rules! used {
-    ($key:literal, $which:literal) => {
-        concat!(
-            "SELECT ",
-            $key,
-            ", CAST(coalesce(sum(input_tokens + output_tokens + cache_read_tokens + cache_creation_tokens), 0) AS BIGINT), \
-             CAST(coalesce(sum(CAST(round(cost_usd * 1000000000) AS BIGINT)), 0) AS BIGINT), count(*), \
-             count(*) - count(cost_usd) FROM usage_turns INDEXED BY ",
-            $which
-        )
-    };
-}
 const USED_BY_TASKS: &str = used!(
     "task_id",
-    "usage_turns_task WHERE task_id IN (SELECT id FROM tasks WHERE closed_at IS NULL) AND at >= $1 GROUP BY task_id"
+    "task WHERE task_id IN (SELECT id FROM tasks WHERE closed_at IS NULL) AND at >= $1 GROUP BY task_id"
 );
 const USED_BY_SESSIONS: &str = used!(
     "session_id",
-    "usage_turns_session WHERE session_id IN (SELECT id FROM agent_sessions INDEXED BY agent_sessions_live \
+    "session WHERE session_id IN (SELECT id FROM agent_sessions INDEXED BY agent_sessions_live \
      WHERE ended_at IS NULL) AND at >= $1 GROUP BY session_id"
 );
-const USED_BY_ALL: &str = used!("CAST(NULL AS TEXT)", "usage_turns_at WHERE at >= $1");
+const USED_BY_ALL: &str = used!("CAST(NULL AS TEXT)", "at WHERE at >= $1");
 const RAISED: &str = "SELECT subject, cap FROM raised_budgets WHERE kind = $1";
 const RAISE: &str = "INSERT INTO raised_budgets (kind, subject, cap) VALUES ($1, $2, $3) \
      ON CONFLICT (kind, subject) DO UPDATE SET cap = excluded.cap";
@@ -211,8 +202,8 @@ pub fn used(tx: &ReadTx<'_>, kind: BudgetKind, since: Timestamp) -> Result<Vec<(
         BudgetKind::Day => USED_BY_ALL,
     };
     sql::rows(tx.conn(), query, &[&since], |row| {
-        let used =
-            Used { tokens: row.get(1)?, nano_usd: row.get(2)?, turns: row.get(3)?, turns_without_cost: row.get(4)? };
+        let nano_usd = row.get::<Option<i64>>(1)?.unwrap_or_default();
+        let used = Used { nano_usd, turns_without_cost: row.get(2)?, turns: row.get(3)?, tokens: row.get(4)? };
         Ok((row.get(0)?, used))
     })
 }
