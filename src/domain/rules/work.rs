@@ -49,7 +49,7 @@ pub struct Death {
     pub relaunches: usize,
     /// Whether its id is enough for another one.
     pub can_relaunch: bool,
-    /// The parking of its provider.
+    /// The parking of its provider, or the spent budget that it would work on.
     pub parking: Option<ProviderParking>,
 }
 

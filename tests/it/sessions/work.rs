@@ -285,10 +285,16 @@ fn parked_provider_and_spent_budget_start_nothing_before_their_end() {
          SELECT run_id, id, role, 'T-5', started_at, 'x', 120 FROM agent_sessions WHERE id = 'T-1-scripted'",
     );
     start(&["T-5", "--json"]).refuses(4, "budget_spent");
-    let work = Work::begin(&world, "budget", &["--agents", "5"]);
+    let work = Work::begin(&world, "budget", &["--agents", "6"]);
     work.says("waits", "T-5 does not start: T-5 has used 120 tokens of 100 tokens");
     world.run(["budget", "raise", "T-5", "1k tokens", "--reason", "nearly done"]).exits(0);
     work.says("started", "T-5 started");
+    // So does a session that has died with it, as long as that takes.
+    world.write_rows("UPDATE usage_turns SET input_tokens = 2000");
+    tell(&world, "T-5", "die");
+    work.says("waits", "T-5-scripted is not relaunched: T-5 has used 2000 tokens of 1000 tokens");
+    world.run(["budget", "raise", "T-5", "5k tokens", "--reason", "nearly done"]).exits(0);
+    work.says("relaunched", "T-5-scripted died");
     // No session has reported it.
     world.write_rows("DELETE FROM usage_turns");
 }

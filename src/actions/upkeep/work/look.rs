@@ -16,9 +16,10 @@ use crate::actions::sessions::liveness::{dead, silence};
 use crate::actions::sessions::{budget, list, parking, start};
 use crate::actions::{App, land};
 use crate::domain::TaskId;
+use crate::domain::budget::Budget;
 use crate::domain::id::Label;
 use crate::domain::rules::work::{Candidate, Death, Facts, PlaceState, ProviderParking, TakenPlace, Work};
-use crate::domain::session::SessionStatus;
+use crate::domain::session::{NO_END, SessionStatus};
 use crate::domain::session_facts::SessionOverview;
 use crate::domain::task::{Task, TaskState, TaskStatus};
 use crate::env::Timestamp;
@@ -31,7 +32,9 @@ pub(super) fn look(app: &App, request: &WorkRequest, work: &Work, is_landing: bo
     let now = app.store_for_reading()?.time(app.env.now())?;
     let limited = app.read(|tx| Ok(parking::limited_providers(tx, now)?))?;
     let sessions = list::overviews(app, SessionScope::LiveAndHolding)?;
-    let mut looker = Looker { app, limited: &limited, prober: BackendProber::new(), next_change: None, now };
+    let spent = budget::spent(app)?;
+    let prober = BackendProber::new();
+    let mut looker = Looker { app, limited: &limited, spent: &spent, prober, next_change: None, now };
     let mut taken_places = Vec::new();
     for one in sessions.iter().filter(|one| is_own(one)) {
         taken_places.extend(looker.taken_places(one)?);
@@ -42,7 +45,7 @@ pub(super) fn look(app: &App, request: &WorkRequest, work: &Work, is_landing: bo
         None => ReadyFor::Anyone,
     };
     let (mut ready, held_back) = ready::claimable(app, whom)?;
-    let (spent, mut held_back) = (budget::spent(app)?, held_back.map(|refusal| refusal.to_string()));
+    let mut held_back = held_back.map(|refusal| refusal.to_string());
     ready.retain(|task| {
         let why = budget::refusal_of_start(&spent, Some(&task.id), &format!("{} does not start", task.id));
         held_back = held_back.take().or_else(|| why.as_ref().map(ToString::to_string));
@@ -80,6 +83,7 @@ fn is_own(one: &SessionOverview) -> bool {
 struct Looker<'a> {
     app: &'a App,
     limited: &'a BTreeMap<Label, ProviderParking>,
+    spent: &'a [Budget],
     prober: BackendProber,
     next_change: Option<Timestamp>,
     now: Timestamp,
@@ -122,7 +126,12 @@ impl Looker<'_> {
             }
         };
         let relaunches = self.app.read(|tx| Ok(purpose::chain(tx, session)?))?.len() - 1;
-        let parking = session.provider.as_ref().and_then(|provider| self.limited.get(provider)).cloned();
+        let limit = session.provider.as_ref().and_then(|provider| self.limited.get(provider)).cloned();
+        // A person may raise it.
+        let what = format!("{} is not relaunched", session.id);
+        let spent = budget::refusal_of_start(self.spent, session.task.as_ref(), &what);
+        let spent = spent.map(|refusal| ProviderParking { until: NO_END, clause: refusal.to_string() });
+        let parking = limit.or(spent);
         let can_relaunch = self.app.read(|tx| Ok(launch_event::can_relaunch(tx, session)?))?;
         Ok(PlaceState::Dead(Death { why, relaunches, can_relaunch, parking }))
     }
