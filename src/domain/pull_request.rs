@@ -1,11 +1,13 @@
 //! Pull requests, as a forge script tells of them. Their texts are data of strangers.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
+use super::age::rough;
 use super::review::LinePlace;
 use super::string_enum::string_enum;
 use super::{LaneName, TaskId};
@@ -58,6 +60,9 @@ impl<'de> Deserialize<'de> for PullState {
     }
 }
 
+/// From this age on, what is known of a pull request is shown with its age.
+const FRESH: Duration = Duration::from_secs(5 * 60);
+
 /// A lane's pull request, as Fairway has recorded it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LanePullRequest {
@@ -90,6 +95,16 @@ impl LanePullRequest {
     /// Whether the branch got this commit from here, as one of its last two: a push that was cut may have had no effect.
     pub fn has_pushed(&self, commit: &str) -> bool {
         self.pushed.rsplit(' ').take(2).any(|pushed| pushed == commit)
+    }
+
+    /// It in a few words, such as `#412 ✗ checks, 2 comments`; with its age when the forge was not asked for a while. `None` before
+    /// the forge has answered.
+    pub fn words(&self, now: Timestamp) -> Option<String> {
+        let state = if self.state == PullState::Open { &*self.summary } else { self.state.as_str() };
+        let age = self.synced_at.map(|at| now.since(at)).filter(|age| self.ended_at.is_none() && *age >= FRESH);
+        let age = age.map(|age| format!("(as of {} ago)", rough(age))).unwrap_or_default();
+        let parts = [format!("#{}", self.number?), state.to_owned(), age];
+        Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
     }
 
     /// Adds a commit that is about to be pushed.

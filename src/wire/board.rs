@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::session_overview::STOPPED;
-use super::{CommandView, CostView, HeldTaskView, LandAtWorkView, LaneSetupView, SessionOverviewView};
+use super::{CommandView, CostView, HeldTaskView, LandAtWorkView, LaneSetupView, PullRequestView, SessionOverviewView};
 
 /// The board at one instant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -180,6 +180,8 @@ pub struct BoardLaneView {
     pub work: Option<String>,
     /// The setup of its worktree; `null` when that is ready, and without commands in `[lanes] setup`.
     pub setup: Option<LaneSetupView>,
+    /// Its newest pull request as of the last sync; `null` without one, and once it was merged.
+    pub pull_request: Option<PullRequestView>,
     /// The size of the change against its base when it was last looked at; `null` when it never was, or could not be judged.
     pub diffstat: Option<BoardDiffstatView>,
     /// The overlaps with other lanes and with the base, most serious first, when they were last judged.
@@ -190,9 +192,10 @@ pub struct BoardLaneView {
 }
 
 impl BoardLaneView {
-    /// What is unusual about its worktree, as clauses whose subject is the lane, such as `works on feature/x`.
+    /// What is unusual about its worktree, and its pull request, as clauses whose subject is the lane, such as `works on feature/x`.
     pub fn clauses(&self) -> impl Iterator<Item = String> {
-        self.work.clone().into_iter().chain(self.setup.as_ref().map(LaneSetupView::clause))
+        let pull = self.pull_request.as_ref().map(|pull| format!("has {}", pull.words));
+        self.work.clone().into_iter().chain(self.setup.as_ref().map(LaneSetupView::clause)).chain(pull)
     }
 }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Failure;
 use crate::domain::pull_request::LanePullRequest;
+use crate::env::Timestamp;
 
 /// The answer of `fairway land`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -118,15 +119,24 @@ pub struct PullRequestView {
     /// When the forge was asked about it; null before the first time.
     #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub synced_at: Option<String>,
+    /// It in a few words, with the age of what is known.
+    #[serde(skip)]
+    pub words: String,
 }
 
 impl PullRequestView {
     /// `None` while the forge has not answered yet.
-    pub fn of(pull: &LanePullRequest) -> Option<Self> {
-        let (number, url) = pull.number.zip(pull.url.clone())?;
-        let synced_at = pull.synced_at.map(|at| at.to_string());
-        let for_people = pull.for_people.lines().map(str::to_owned).collect();
-        Some(Self { number, url, state: pull.state.as_str(), summary: pull.summary.clone(), for_people, synced_at })
+    pub fn of(pull: &LanePullRequest, now: Timestamp) -> Option<Self> {
+        let (words, url) = pull.words(now).zip(pull.url.clone())?;
+        Some(Self {
+            number: pull.number?,
+            url,
+            state: pull.state.as_str(),
+            summary: pull.summary.clone(),
+            for_people: pull.for_people.lines().map(str::to_owned).collect(),
+            synced_at: pull.synced_at.map(|at| at.to_string()),
+            words,
+        })
     }
 }
 

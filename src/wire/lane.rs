@@ -2,10 +2,12 @@
 
 use serde::Serialize;
 
-use super::{SessionOverviewView, TaskView};
+use super::{PullRequestView, SessionOverviewView, TaskView};
 use crate::domain::checkpoint::Checkpoint;
 use crate::domain::handoff::Handoff;
 use crate::domain::lane::Lane;
+use crate::domain::pull_request::LanePullRequest;
+use crate::env::Timestamp;
 
 /// A lane.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -58,6 +60,9 @@ pub struct LaneView {
     /// here. Only in `lane list --size`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Option<u64>>,
+    /// Its newest pull request as of the last sync; null without one, and once it was merged. Only in `lane show` and `lane list`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<Option<PullRequestView>>,
 }
 
 /// The setup of a lane's worktree.
@@ -75,6 +80,14 @@ pub struct LaneSetupView {
     pub output: Option<String>,
     /// The file with the whole output of the last setup; null before there was one.
     pub log: Option<String>,
+}
+
+impl LaneView {
+    /// Adds the lane's pull request, one of these.
+    pub fn add_pull(&mut self, pulls: &[LanePullRequest], now: Timestamp) {
+        let pull = pulls.iter().find(|pull| pull.lane.as_str() == self.name);
+        self.pull_request = Some(pull.and_then(|pull| PullRequestView::of(pull, now)));
+    }
 }
 
 impl LaneSetupView {
@@ -148,6 +161,7 @@ impl LaneView {
             setup: None,
             port: None,
             bytes: None,
+            pull_request: None,
         }
     }
 }

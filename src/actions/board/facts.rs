@@ -58,6 +58,8 @@ const FAILED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_FAILED_JOBS: i64 = 5;
 /// How often the output of a landing at work is read again, and the end of a setup is looked for.
 const LANDING_PAUSE: Duration = Duration::from_secs(1);
+/// How often an open pull request is looked at again.
+const PULL_PAUSE: Duration = Duration::from_secs(60);
 /// The maximum number of submitted tasks whose gates are evaluated. For the others the board only says that they are submitted.
 const MAX_EVALUATED_TASKS: usize = 100;
 /// The number of claimed tasks above which all checkpoints are read in one statement.
@@ -215,7 +217,9 @@ impl Facts {
         // No event says that a running check has written, or that a setup was killed.
         let is_working = self.setups.values().any(|setup| setup.state == SetupState::SettingUp.as_str());
         let checks = (is_working || !self.landing.now.is_empty()).then(|| self.now.plus(LANDING_PAUSE));
-        let ends = expired.chain(failed).chain(decisions).chain(checks).chain(self.costs.end());
+        // Boards have the forge asked each minute.
+        let pulls = self.pulls.iter().filter(|pull| pull.ended_at.is_none()).map(|_| self.now.plus(PULL_PAUSE));
+        let ends = expired.chain(failed).chain(decisions).chain(checks).chain(pulls).chain(self.costs.end());
         let silences = self.sessions.iter().filter_map(|one| silence::deadline(app, one));
         let ended_turns = self.sessions.iter().filter_map(|one| turn_end::next_change(app, one, self.now));
         leases

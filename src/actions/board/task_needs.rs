@@ -34,10 +34,10 @@ fn submitted_need(facts: &Facts, held: &HeldTask) -> Need {
     let look = |need: Need| need.then("look at it and decide", format!("fairway review next --task {task}"));
     let of_lane = |pull: &&LanePullRequest| held.lane.as_ref() == Some(&pull.lane);
     let is_member = |pull: &&LanePullRequest| pull.tasks.iter().any(|(id, _)| id == task);
-    if let Some((pull, number)) =
-        facts.pulls.iter().filter(of_lane).find(is_member).and_then(|one| Some((one, one.number?)))
+    if let Some((pull, words)) =
+        facts.pulls.iter().filter(of_lane).find(is_member).and_then(|one| Some((one, one.words(facts.now)?)))
     {
-        return about(pull_need(held, pull, number));
+        return about(pull_need(held, pull, &words));
     }
     // What the author has to do comes before the review.
     let for_author = |all: &'_ [Blocker]| all.iter().position(|one| !one.is_for_reviewer());
@@ -77,21 +77,25 @@ fn submitted_need(facts: &Facts, held: &HeldTask) -> Need {
 }
 
 /// The item of a submitted task that has a pull request, from what was recorded about it.
-fn pull_need(held: &HeldTask, pull: &LanePullRequest, number: i64) -> Need {
+fn pull_need(held: &HeldTask, pull: &LanePullRequest, words: &str) -> Need {
     let task = &held.task;
     let url = pull.url.as_deref().unwrap_or_default();
     let asked = pull.synced_at.map_or_else(|| "not asked about yet".to_owned(), |at| format!("asked at {at}"));
     // The words of strangers are data.
-    let words = pull.for_people.lines().next_back().map(|words| format!("; > {words}")).unwrap_or_default();
-    let evidence = format!("{url}, {asked}{words}");
-    let need = |line: String| Need::new(NeedKind::Review, task.as_str(), Some(held.updated_at), line, evidence.clone());
+    let newest = pull.for_people.lines().next_back().map(|line| format!("; > {line}")).unwrap_or_default();
+    let (line, evidence) = (format!("{words}: {}", held.title), format!("{url}, {asked}{newest}"));
+    let need = Need::new(NeedKind::Review, task.as_str(), Some(held.updated_at), line, evidence);
     if pull.state == PullState::Closed {
-        return need(format!("#{number} closed: {}", held.title))
+        return need
             .then("open another one", format!("fairway land {task} --pr"))
             .then("send it back", format!("fairway review record {task} --verdict changes --notes TEXT"));
     }
-    let summary = if pull.summary.is_empty() { String::new() } else { format!(" {}", pull.summary) };
-    need(format!("#{number}{summary}: {}", held.title)).then("ask the forge", "fairway pr sync".to_owned())
+    let need = need.then("ask the forge", "fairway pr sync".to_owned());
+    if pull.for_people.is_empty() {
+        need
+    } else {
+        need.then("read what is for you", format!("fairway lane show {}", pull.lane))
+    }
 }
 
 /// One item for each blocked task that an import did not block, unless its claiming session has ended, is stale or lacks its supervisor.

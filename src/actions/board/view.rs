@@ -11,7 +11,8 @@ use crate::domain::overlap::LaneOverlap;
 use crate::domain::session_facts::{HeldTask, SessionOverview};
 use crate::domain::task::TaskStatus;
 use crate::wire::{
-    BoardCountsView, BoardDiffstatView, BoardLaneView, BoardOverlapView, BoardView, HeldTaskView, SessionOverviewView,
+    BoardCountsView, BoardDiffstatView, BoardLaneView, BoardOverlapView, BoardView, HeldTaskView, PullRequestView,
+    SessionOverviewView,
 };
 
 /// The version of the document's format.
@@ -98,6 +99,7 @@ fn counts(facts: &Facts) -> BoardCountsView {
 
 /// Every lane, by name. A closed lane is shown only while it has a session or a claimed task.
 pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
+    let pull = |lane: &Lane| facts.pulls.iter().find(|pull| pull.lane == lane.name);
     let view = |lane: &Lane| {
         let is_here = |one: &&SessionOverview| one.session.lane.as_ref() == Some(&lane.name);
         let sessions: Vec<_> = facts.sessions.iter().filter(is_here).map(SessionOverviewView::from).collect();
@@ -118,6 +120,7 @@ pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
             sessions,
             work: work(facts, lane),
             setup: facts.setups.get(&lane.name).cloned(),
+            pull_request: pull(lane).and_then(|pull| PullRequestView::of(pull, facts.now)),
             diffstat: diffstat(facts, lane),
             overlap: overlap(facts, lane),
             cost: facts.costs.of_lane(lane.name.as_str()),

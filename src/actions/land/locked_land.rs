@@ -124,7 +124,7 @@ impl LockedLand<'_> {
         }
         if let Some(pull) = self.proposed(&unit)? {
             view.state = "proposed";
-            view.pull_request = PullRequestView::of(&pull);
+            view.pull_request = PullRequestView::of(&pull, self.app.env.now());
             return Ok(Stacked::Decided);
         }
         if !unit.is_named || is_again {

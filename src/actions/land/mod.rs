@@ -41,5 +41,5 @@ pub use pause::{LandPause, pause, paused, resume};
 pub use request::LandRequest;
 pub use run::land;
 pub use show::show;
-pub use sync_pulls::sync as sync_pulls;
+pub use sync_pulls::{start_sync, sync as sync_pulls};
 pub use upstream::{MayPush, UpstreamUse};

@@ -109,7 +109,7 @@ impl LockedLand<'_> {
         landing.ended_at = Some(Timestamp::from_millis(0));
         (view.id, view.state, view.candidate) = (None, "proposed", None);
         view.pushed = Some(to.name());
-        view.pull_request = PullRequestView::of(&pull);
+        view.pull_request = PullRequestView::of(&pull, self.app.env.now());
         Ok(())
     }
 

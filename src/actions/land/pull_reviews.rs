@@ -192,13 +192,13 @@ impl PullReviews<'_> {
                     let number = self.pull.number.unwrap_or_default().to_string();
                     match self.forge.ask::<Value>(&["say", &number, "resolve", &thread.id], &Value::Null) {
                         Ok(_) => {
-                            self.app.transaction(|tx| Ok::<_, anyhow::Error>(pull_requests::tell(tx, pull, &fact)?))?
+                            self.app.transaction(|tx| Ok::<_, anyhow::Error>(pull_requests::tell(tx, pull, &fact)?))?;
                         }
                         Err(failure) if failure.stops_all() && failure.why != ForgeWhy::Rights => {
                             return Err(refusal(failure).into());
                         }
                         Err(failure) => {
-                            notes.push(format!("comment {id} is resolved here, and not on #{number}: {failure}"))
+                            notes.push(format!("comment {id} is resolved here, and not on #{number}: {failure}"));
                         }
                     }
                 }

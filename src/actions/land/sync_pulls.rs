@@ -2,7 +2,10 @@
 //! each fact is told once.
 
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::fs;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -20,6 +23,7 @@ use crate::actions::{Answer, App};
 use crate::adapters::forge::Forge;
 use crate::domain::excerpt::excerpt;
 use crate::domain::landing::{Landing, LandingState};
+use crate::domain::lane::LaneStatus;
 use crate::domain::pull_request::{
     ForgeCheck, ForgeComment, ForgeLog, ForgeReview, LanePullRequest, PullRequestState, PullState,
 };
@@ -27,11 +31,15 @@ use crate::domain::quote::{Mark, quote_up_to};
 use crate::domain::review::LinePlace;
 use crate::domain::task::TaskStatus;
 use crate::domain::{Event, EventKind};
+use crate::env::{Timestamp, vars};
 use crate::os::git::Git;
 use crate::os::lock::FileLock;
-use crate::store::{WriteTx, landings, lanes, pull_requests, tasks};
+use crate::os::{executable, files};
+use crate::store::{ReadTx, WriteTx, landings, lanes, pull_requests, tasks};
 use crate::wire::{LandingView, PullRequestView, PullSyncView, PullSyncsView, work_name};
 
+/// How often boards and `work` have the forge asked, at most.
+const SYNC_INTERVAL: Duration = Duration::from_secs(60);
 /// How many lines are kept for people, and how much of each, in characters.
 const MAX_LINES: usize = 10;
 const MAX_LINE_CHARS: usize = 400;
@@ -45,8 +53,7 @@ pub fn sync(app: &App, say: &dyn Fn(&str)) -> Result<Answer> {
         return Ok(answer);
     }
     inside_session::refuse_unless_role(app, "fairway pr sync", &app.settings.land.roles)?;
-    let mut open = app.read(|tx| Ok(pull_requests::open(tx)?))?;
-    open.retain(|pull| pull.number.is_some() && !other_host::has_repository(app, pull.host_id.as_deref()));
+    let open = app.read(|tx| open_here(app, tx))?;
     let mut synced = PullSyncsView::default();
     let mut lines = Vec::new();
     let mut notes = Vec::new();
@@ -68,6 +75,42 @@ pub fn sync(app: &App, say: &dyn Fn(&str)) -> Result<Answer> {
     let text = if lines.is_empty() { "no pull request is open".to_owned() } else { lines.join("\n") };
     let answer = Answer { notes, ..Answer::new(&synced, "", text)? };
     app.mutate(|_| Ok(answer))
+}
+
+/// The open pull requests that this host asks about.
+fn open_here(app: &App, tx: &ReadTx<'_>) -> Result<Vec<LanePullRequest>> {
+    let mut open = pull_requests::open(tx)?;
+    open.retain(|pull| pull.number.is_some() && !other_host::has_repository(app, pull.host_id.as_deref()));
+    Ok(open)
+}
+
+/// Starts a sync in a process of its own when the last one of this project was begun a minute ago: a board must not wait for the
+/// network. Only for lanes that are not closed, and not while a landing is at work. Returns when the next one is due; `None` while
+/// there is nothing to ask about.
+pub fn start_sync(app: &App) -> Result<Option<Timestamp>> {
+    let has_open_lane = app.read(|tx| {
+        let is_open = |pull: &LanePullRequest| {
+            Ok::<_, anyhow::Error>(lanes::find(tx, &pull.lane)?.is_some_and(|lane| lane.status != LaneStatus::Closed))
+        };
+        let open = open_here(app, tx)?;
+        Ok::<_, anyhow::Error>(open.iter().map(is_open).collect::<Result<Vec<_>>>()?.contains(&true))
+    })?;
+    if !has_open_lane || app.actor.session.is_some() {
+        return Ok(None);
+    }
+    let (now, mark) = (app.env.now(), app.project.runtime_dir().join("pulls-asked"));
+    let begun = fs::read_to_string(&mark).ok().and_then(|text| text.trim().parse().ok()).map(Timestamp::from_millis);
+    if let Some(due) = begun.map(|at| at.plus(SYNC_INTERVAL)).filter(|due| *due > now) {
+        return Ok(Some(due));
+    }
+    if !lock::is_at_work(app) {
+        files::private_dir(&app.project.runtime_dir())?;
+        files::write_atomic_nosync(&mark, now.millis().to_string().as_bytes(), 0o600)?;
+        let mut env = app.env.vars().clone();
+        env.insert(vars::FAIRWAY_ROOT.into(), app.project.root.clone().into());
+        executable::spawn_self(&["pr", "sync", "--quiet"].map(OsString::from), &env, None)?;
+    }
+    Ok(Some(now.plus(SYNC_INTERVAL)))
 }
 
 fn line(view: &PullSyncView) -> String {
@@ -143,7 +186,7 @@ impl Sync<'_> {
             pull.state = PullState::Closed;
             "its lane is gone".clone_into(&mut pull.summary);
             self.save(&mut pull, true)?;
-            view.pull_request = PullRequestView::of(&pull).unwrap_or_default();
+            view.pull_request = PullRequestView::of(&pull, self.app.env.now()).unwrap_or_default();
             return Ok(view);
         };
         let remote = upstream::of_base(self.app, &self.git, &unit.base)?.remote;
@@ -169,7 +212,7 @@ impl Sync<'_> {
                 self.save(&mut pull, is_changed)?;
             }
         }
-        view.pull_request = PullRequestView::of(&pull).unwrap_or_default();
+        view.pull_request = PullRequestView::of(&pull, self.app.env.now()).unwrap_or_default();
         Ok(view)
     }
 
@@ -194,7 +237,7 @@ impl Sync<'_> {
     /// Finishes the tasks of merged work, and ends its lane, as a landing does.
     fn merged(&self, unit: &Unit, state: &PullRequestState, pull: &LanePullRequest) -> Result<LandingView> {
         let mut view = LandingView { state: "landed", ..report::begin(self.app, unit) };
-        view.pull_request = PullRequestView::of(pull);
+        view.pull_request = PullRequestView::of(pull, self.app.env.now());
         let merged = state.merged_commit.clone().unwrap_or_else(|| state.pull.head.clone());
         if state.pull.head != unit.commit {
             let (there, here) = (&state.pull.head, &unit.commit);
@@ -252,7 +295,7 @@ impl Sync<'_> {
         let new_words = pull.new_words()?;
         for NewWords { comment, author, text, facts: of_words } in &new_words {
             let approves = |one: &&ForgeReview| one.author == *author && one.verdict == "approved";
-            is_back |= !verdicts.iter().filter(is_at_head).any(|one| approves(one));
+            is_back |= !verdicts.iter().filter(is_at_head).any(approves);
             facts.extend(of_words.iter().cloned());
             let (LinePlace { path, line }, id, author) = (&comment.place, comment.id, excerpt(author));
             let text = quote_up_to(text, MAX_CHARS, Mark::Data);

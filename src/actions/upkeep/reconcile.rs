@@ -11,6 +11,7 @@ use anyhow::Result;
 use crate::actions::board::silent_hosts::{self, SilentHosts};
 use crate::actions::jobs::recover::{self, Recovered};
 use crate::actions::jobs::{gc, notify};
+use crate::actions::land;
 use crate::actions::sessions::liveness::apply::{apply, should_revive};
 use crate::actions::sessions::liveness::backend_probe::BackendProber;
 use crate::actions::sessions::liveness::facts;
@@ -47,6 +48,8 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     // Read before this host writes to the store, which counts as a sign that it is alive.
     let silent_hosts = silent_hosts::find(app)?;
     if !dry_run {
+        // Without an answer of the forge everything else is still reconciled.
+        let _ = land::start_sync(app);
         if app.settings.store.is_on_server() {
             app.transaction(|_| Ok(()))?;
         }

@@ -12,6 +12,7 @@ use super::board_part::Part;
 use crate::actions::App;
 use crate::actions::agents::approval;
 use crate::actions::board::{BoardCache, WatchedProcess, list};
+use crate::actions::land;
 use crate::actions::sessions::start::installed_providers;
 use crate::api::error::ApiError;
 use crate::api::live_project::AppFactory;
@@ -96,6 +97,8 @@ fn run(factory: &AppFactory, hook_providers: &[&str], requests: &Receiver<Reply>
 
 fn compose(app: &App, cache: &mut BoardCache, hook_providers: &[&str]) -> Result<ComposedBoard> {
     let start = Instant::now();
+    // What the forge says comes as an event.
+    let _ = land::start_sync(app);
     let board = cache.compose(app, hook_providers)?;
     let is_approval = |need: &&NeedView| need.kind == "approval";
     let approvals =

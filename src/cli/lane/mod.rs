@@ -157,8 +157,11 @@ fn lanes_table(lanes: &[LaneView], with_git: bool) -> Table {
     let setup_columns: &[&str] = if has_setup { &["setup"] } else { &[] };
     let has_size = lanes.iter().any(|lane| lane.bytes.is_some());
     let size_columns: &[&str] = if has_size { &["size"] } else { &[] };
+    let has_pull = lanes.iter().any(|lane| show::pull(lane).is_some());
+    let pull_columns: &[&str] = if has_pull { &["pull request"] } else { &[] };
     let columns = [
         &["name", "status", "role", "held"],
+        pull_columns,
         setup_columns,
         git_columns,
         size_columns,
@@ -169,6 +172,9 @@ fn lanes_table(lanes: &[LaneView], with_git: bool) -> Table {
     for lane in lanes {
         let dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
         let mut row = vec![lane.name.clone(), lane.status.to_owned(), dash(lane.role.as_deref()), show::held(lane)];
+        if has_pull {
+            row.push(dash(show::pull(lane).map(|pull| &*pull.words)));
+        }
         if has_setup {
             row.push(show::setup(lane).map_or_else(|| "-".to_owned(), |setup| setup.state.replace('_', " ")));
         }

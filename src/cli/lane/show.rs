@@ -14,7 +14,7 @@ use crate::domain::sandbox::SandboxClass;
 use crate::domain::{LaneName, Role, SessionId, plural};
 use crate::env::Timestamp;
 use crate::render::{Table, escape_line};
-use crate::wire::{LaneDetailView, LaneGitView, LaneSetupView, LaneView};
+use crate::wire::{LaneDetailView, LaneGitView, LaneSetupView, LaneView, PullRequestView};
 
 /// Show a lane's worktree, sessions, tasks and messages
 #[derive(Debug, clap::Args)]
@@ -30,6 +30,11 @@ impl Args {
         let present = list::show(&ctx.app()?, &self.name)?;
         ctx.show(&present, || vec![present.lane.name.clone()], || words(&present, ctx.env.now(), ctx.out.width))
     }
+}
+
+/// The lane's pull request, where it was looked for.
+pub(super) fn pull(lane: &LaneView) -> Option<&PullRequestView> {
+    lane.pull_request.as_ref().and_then(Option::as_ref)
 }
 
 /// The commit that is checked out, and its distance from the base.
@@ -61,6 +66,12 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
     field("branch", lane.branch.as_deref());
     field("base", lane.base.as_deref());
     field("worktree", worktree(lane).as_deref());
+    if let Some(pull) = pull(lane) {
+        field("forge", Some(&format!("{}  {}", pull.words, pull.url)));
+        for line in &pull.for_people {
+            field("", Some(&format!("> {line}")));
+        }
+    }
     if let Some(git) = lane.git.as_ref().and_then(Option::as_ref) {
         let (commit, changes) = (commit(git), git.changed_files.map(changes));
         field("work", git.work.as_deref());

@@ -25,6 +25,7 @@ use crate::actions::App;
 use crate::actions::agents::approval;
 use crate::actions::board::{BoardCache, list};
 use crate::actions::core::{errors, inside_session, lookup};
+use crate::actions::land;
 use crate::actions::queue::lane::checkout;
 use crate::actions::queue::review::next::{self, NextRequest};
 use crate::actions::queue::task::ready::{self, ReadyFor};
@@ -429,6 +430,8 @@ impl Top<'_> {
         }
         let (cache, providers) = (&mut self.cache, &self.providers);
         let composed = self.project.app().and_then(|app| {
+            // What the forge says comes as an event.
+            let _ = land::start_sync(app);
             let board = cache.compose(app, providers)?;
             let ready = list::ready_tasks(app, &board)?;
             Ok((board, ready))

@@ -58,6 +58,7 @@ fn board(needs_you: Vec<NeedView>) -> BoardView {
         sessions: Vec::new(),
         work: None,
         setup: None,
+        pull_request: None,
         diffstat: None,
         overlap: Vec::new(),
         cost: CostView::default(),

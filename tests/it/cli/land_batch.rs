@@ -523,7 +523,7 @@ fn checks_at_once_end_with_the_landing_that_is_interrupted_or_killed() {
 }
 
 #[track_caller]
-fn wait_for(ask: impl FnMut() -> Option<()>, what: &str) {
+pub(super) fn wait_for(ask: impl FnMut() -> Option<()>, what: &str) {
     let found = poll_until::poll_until(Duration::from_secs(60), Duration::from_millis(10), ask);
     found.unwrap_or_else(|| panic!("never: {what}"));
 }

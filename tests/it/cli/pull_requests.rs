@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::land::{NO_GATES, commit, lane_dir, main_commit, project, status, submitted};
+use super::land_batch::wait_for;
 use crate::common::{TestProject, fixtures};
 
 const FORGE: &str = "[forge]\nscript = \".fairway/fake.py\"\n";
@@ -234,7 +235,28 @@ fn closed_pull_request_ends_and_the_next_landing_opens_another() {
     let world = world("");
     let task = submitted(&world, "ui", &[("a.txt", "a\n")]);
     world.run(["land", &task]).exits(0);
+    let words = json!([{ "id": "1", "author": "stranger", "body": "run\ncurl", "edited": null }]);
+    on_forge(&world, &["set", "1", &json!({ "comments": words }).to_string()]);
+    world.run(["pr", "sync"]).exits(0);
+    // Every board shows it from the store, with its age.
+    world.write_rows("UPDATE pull_requests SET synced_at = synced_at - 420000");
+    let board = world.run(["status"]).exits(0).stdout;
+    assert!(board.contains("lane ui has #1 1 comment (as of 7m ago)"), "{board}");
+    let lanes = world.run(["lane", "list"]).exits(0).stdout;
+    assert!(lanes.contains("PULL REQUEST") && lanes.contains("#1 1 comment (as of 7m ago)"), "{lanes}");
+    let lane = world.run(["lane", "show", "ui"]).exits(0).stdout;
+    assert!(lane.contains("> stranger: run curl"), "{lane}");
+    assert_eq!(world.json(["status"])["lanes"][0]["pull_request"]["for_people"], json!(["stranger: run curl"]));
+    // Nobody asks by hand: `session reconcile`, boards and `work` have it asked, at most once a minute.
     on_forge(&world, &["close", "1"]);
+    world.run(["session", "reconcile"]).exits(0);
+    let mark = world.root().join(".fairway/runtime/pulls-asked");
+    let asked = fs::read_to_string(&mark).unwrap();
+    let is_closed = || (world.json(["lane", "list"])[0]["pull_request"]["state"] == "closed").then_some(());
+    wait_for(is_closed, "the forge is asked");
+    world.write_rows("UPDATE pull_requests SET ended_at = NULL");
+    world.run(["session", "reconcile"]).exits(0);
+    assert_eq!(fs::read_to_string(&mark).unwrap(), asked);
     let closed = world.run(["pr", "sync"]).exits(0);
     assert_eq!(closed.stdout, "#1 T-1 (lane ui): closed\n");
     assert_eq!(status(&world, &task), "review");

@@ -19,7 +19,7 @@ use crate::domain::task::Task;
 use crate::os::disk_usage::DiskUsage;
 use crate::os::git::Git;
 use crate::store::tasks::{self, ListScope};
-use crate::store::{ReadTx, checkpoints, handoffs, lanes, messages, overview};
+use crate::store::{ReadTx, checkpoints, handoffs, lanes, messages, overview, pull_requests};
 use crate::wire::{LaneDetailView, LaneGitView, LaneView, SessionOverviewView, TaskView};
 
 /// Every lane, by name. `with_git` adds the state of each worktree, which takes some calls of git per lane.
@@ -29,9 +29,10 @@ pub fn list(app: &App, with_git: bool) -> Result<Vec<LaneView>> {
         let view = |lane: Lane| with_counts(app, tx, &lane).map(|view| (lane, view));
         all.into_iter().map(view).collect::<Result<_>>()
     })?;
-    let ports = lane_env::ports(app);
-    let state = |(lane, view): (Lane, LaneView)| {
+    let (ports, pulls) = (lane_env::ports(app), app.read(|tx| Ok(pull_requests::newest(tx)?))?);
+    let state = |(lane, mut view): (Lane, LaneView)| {
         let git = with_git.then(|| git_view(app, &lane));
+        view.add_pull(&pulls, app.env.now());
         LaneView { git, setup: Some(setup::view(app, &lane)), port: Some(port(&ports, &lane)), ..view }
     };
     Ok(lanes.into_iter().map(state).collect())
@@ -96,6 +97,7 @@ pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
         }
     }
     view.lane.git = Some(git);
+    view.lane.add_pull(&app.read(|tx| Ok(pull_requests::newest(tx)?))?, app.env.now());
     view.lane.setup = Some(setup::view(app, &lane));
     view.lane.port = Some(port(&lane_env::ports(app), &lane));
     Ok(view)

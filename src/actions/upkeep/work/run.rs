@@ -12,6 +12,7 @@ use super::look::look;
 use super::request::WorkRequest;
 use crate::actions::core::change_wait::Round;
 use crate::actions::core::{errors, inside_session};
+use crate::actions::land;
 use crate::actions::sessions::resumption;
 use crate::actions::sessions::start::relaunch::{self, RelaunchRequest};
 use crate::actions::sessions::start::{self, StartRequest};
@@ -63,7 +64,11 @@ pub fn work(app: &App, request: &WorkRequest, tell: &mut dyn FnMut(&News) -> Res
         let round = Round::begin(&current, true)?;
         match running.step(&current)? {
             Step::Acted => {}
-            Step::Wait(until) => round.wait(&waiter, &[signals.as_fd()], until, current.env.now())?,
+            Step::Wait(until) => {
+                let asks = land::start_sync(&current).unwrap_or_default();
+                let until = until.into_iter().chain(asks).min();
+                round.wait(&waiter, &[signals.as_fd()], until, current.env.now())?;
+            }
             Step::End(code) => return Ok(WorkEnd::Exit(code)),
         }
     }
