@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fairway::domain::landing::LandOrder;
 use fairway::domain::rules::landing_order::{LandingItem, landing_order};
 
 use super::features::{Feature, Import, base_of, pairs};
@@ -75,7 +74,7 @@ pub fn report(data: &Path) {
         }
         none.landed += landed.len();
         for (arm, graph) in [(&mut names, &shared), (&mut ours, &conflicts)] {
-            let waves = landing_order(&items, graph, LandOrder::LeastConflict).waves;
+            let waves = landing_order(&items, graph).waves;
             arm.landed += waves.first().map_or(0, Vec::len);
             arm.waves += waves.len();
         }

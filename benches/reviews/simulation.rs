@@ -1,12 +1,10 @@
 //! Agents that claim, work and submit, and one person who reviews, minute by minute. The rule for a claim is Fairway's own.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use fairway::domain::TaskId;
 use fairway::domain::review::OpenReview;
-use fairway::domain::rules::review::Capacity;
-use fairway::domain::task::{Task, TaskFields, TaskState};
-use fairway::env::Timestamp;
+use fairway::domain::rules::review::check_capacity;
 
 /// What is simulated. Each agent has a lane of its own, and claims the next task as soon as it has submitted one.
 #[derive(Debug, Clone, Copy)]
@@ -60,9 +58,7 @@ struct Agent {
 
 /// Simulates a day.
 pub fn run(day: Day) -> Outcome {
-    let (mut numbers, per_role) = (Numbers(29), BTreeMap::new());
-    let capacity = Capacity { all: day.capacity, per_role: &per_role };
-    let task = fresh_task();
+    let mut numbers = Numbers(29);
     let mut agents = vec![Agent::default(); day.agents];
     // The open reviews, oldest first, by the agent whose work it is.
     let mut open: VecDeque<usize> = VecDeque::new();
@@ -103,7 +99,7 @@ pub fn run(day: Day) -> Outcome {
             if agent.sent_back > 0 {
                 (agent.sent_back, agent.is_rework) = (agent.sent_back - 1, true);
                 agent.until = Some(now + numbers.between(REWORK));
-            } else if capacity.check(&task, &reviews).is_ok() {
+            } else if check_capacity(day.capacity, &reviews).is_ok() {
                 agent.until = Some(now + numbers.between(WORK));
             }
         }
@@ -111,21 +107,6 @@ pub fn run(day: Day) -> Outcome {
     outcome
 }
 
-fn fresh_task() -> Task {
-    let at = Timestamp::from_millis(0);
-    Task {
-        id: TaskId::parse("T-1").unwrap(),
-        fields: TaskFields::with_title("work".into()),
-        state: TaskState::Todo,
-        epoch: 0,
-        open_deps: 0,
-        branch: None,
-        commit: None,
-        created_at: at,
-        updated_at: at,
-    }
-}
-
 fn open_review() -> OpenReview {
-    OpenReview { task: TaskId::parse("T-2").unwrap(), role: None, waits_for: Vec::new() }
+    OpenReview { task: TaskId::parse("T-2").unwrap(), waits_for: Vec::new() }
 }

@@ -21,6 +21,8 @@ use crate::env::{Timestamp, vars};
 use crate::os::capture::{Call, capture};
 use crate::os::exit_reason::ExitReason;
 
+/// How long before the expiry of a credential the refresh command runs.
+const REFRESH_BEFORE: Duration = Duration::from_secs(300);
 /// How long the refresh command may take.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often the command is tried, and the first pause. Each further pause is twice as long.
@@ -113,7 +115,7 @@ fn until_refresh(
 ) -> (Duration, &'static str) {
     let known = server.identities.borrow().get(run);
     let kind = known.and_then(|known| Some(known.identity.credentials.as_ref()?.kind.as_str())).unwrap_or_default();
-    let left = expires_at.since(app.env.now()).saturating_sub(app.settings.identity.refresh_before);
+    let left = expires_at.since(app.env.now()).saturating_sub(REFRESH_BEFORE);
     (left, kind)
 }
 

@@ -155,14 +155,7 @@ fn state_text(ctx: &Context, state: &NotifyStateView) -> String {
     }
     for one in &state.per_sink {
         let kinds = one.kinds.as_ref().map_or_else(|| "every kind".to_owned(), |kinds| list(kinds, "none"));
-        let mut parts = vec![kinds];
-        if let Some(quiet) = &one.quiet {
-            parts.push(format!("quiet {quiet} but for {}", list(&one.quiet_kinds, "nothing")));
-        }
-        if one.actions {
-            parts.push("with actions".to_owned());
-        }
-        let _ = writeln!(text, "{}: {}", one.sink, parts.join("; "));
+        let _ = writeln!(text, "{}: {kinds}{}", one.sink, if one.actions { "; with actions" } else { "" });
     }
     if let Some(why) = &state.untrusted {
         let _ = writeln!(text, "programs of sinks are off: {}", escape_line(why));

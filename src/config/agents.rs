@@ -4,15 +4,12 @@ use std::time::Duration;
 
 use super::section::{Form, section};
 use super::values::{NonBlank, impl_word, reader};
-use crate::domain::Role;
 use crate::domain::budget::{Amount, BudgetKind};
 use crate::domain::string_enum::string_enum;
 section! {
     /// The settings of hooks.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct HookSettings {
-        /// The role of a session that a hook registers.
-        pub role: Role = "person",
         /// How long a hook waits for `approvals answer` before the provider asks.
         pub approval_wait: Duration = "50s",
     }
@@ -42,8 +39,6 @@ section! {
         /// Shell command that prints a fresh identity as JSON before a credential expires; the session run is on stdin.
         #[sample("tools/credential.sh")]
         pub refresh: Option<String> as NonBlank,
-        /// How long before the expiry the command runs.
-        pub refresh_before: Duration = "5m",
     }
 }
 
@@ -120,7 +115,7 @@ mod tests {
     #[test]
     fn agent_settings_have_defaults_and_a_wrong_pressure_is_named() {
         let usual = Settings::parse("").unwrap();
-        assert_eq!((usual.hooks.role.as_str(), usual.hooks.approval_wait.as_secs()), ("person", 50));
+        assert_eq!(usual.hooks.approval_wait.as_secs(), 50);
         for pressure in ["0.0", "1.1", "nan"] {
             let (key, _) = Settings::parse(&format!("context.pressure = {pressure}")).unwrap_err();
             assert_eq!(key, "context.pressure");

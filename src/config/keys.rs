@@ -41,11 +41,9 @@ const SECTIONS: &[(&str, &[Key])] = &[
     ("land", LandSettings::KEYS),
     ("forge", ForgeSettings::KEYS),
     ("roles.*", RoleSettings::KEYS),
-    ("roles.*", ProgramSettings::KEYS),
     ("roles.*", SetupSettings::KEYS),
     ("providers.*", ProviderSettings::KEYS),
     ("providers.*", ProgramSettings::KEYS),
-    ("providers.*", SetupSettings::KEYS),
     ("providers.*", ProviderProfile::KEYS),
     ("providers.*.acp", AcpProfile::KEYS),
     ("backends.*", Backend::KEYS),
@@ -84,8 +82,15 @@ pub static KEYS: [Key; COUNT] = {
 
 /// Keys that earlier versions had, or sections of them, and what to do without.
 const LEFT: &[(&str, &str)] = &[
+    ("hooks.role", "such a session has the role of its lane, else person"),
+    ("identity.refresh_before", "the command runs 5 minutes before the expiry"),
+    ("land.clean", "begin land.prepare with git clean -fdX"),
     ("land.find_pair", "the search always runs, and Ctrl-C ends it"),
+    ("land.order", "what lets most work land comes first; to land a task now: fairway land TASK"),
     ("notify.per_sink.*.command_timeout", "set notify.command_timeout, for all sinks"),
+    ("notify.per_sink.*.quiet", "set notify.quiet, for all sinks"),
+    ("notify.per_sink.*.quiet_kinds", "set notify.quiet_kinds, for all sinks"),
+    ("overlap.claims", "give a task another priority, or --depends-on"),
     ("providers.*.acp.proven_with", FACT),
     ("providers.*.acp.switches", FACT),
     ("providers.*.choice_dialog", FACT),
@@ -93,12 +98,24 @@ const LEFT: &[(&str, &str)] = &[
     ("providers.*.interrupted_sign", FACT),
     ("providers.*.limit", FACT),
     ("providers.*.permission_dialog", FACT),
+    ("providers.*.pre_start", OF_ROLE),
     ("providers.*.proven_with", FACT),
     ("providers.*.sandbox_env", "set sandbox.env"),
     ("providers.*.sandbox_hosts", "set sandbox.hosts"),
+    ("providers.*.session_live", OF_ROLE),
+    ("providers.*.session_setup", OF_ROLE),
+    ("providers.*.session_setup_script", OF_ROLE),
     ("providers.*.session_variable", FACT),
     ("providers.*.unsandboxed_args", FACT),
+    ("review.per_role", "set review.capacity, for all roles"),
+    ("roles.*.process_names", OF_PROVIDER),
+    ("roles.*.prompt", OF_PROVIDER),
+    ("roles.*.ready_delay_ms", OF_PROVIDER),
+    ("roles.*.ready_prompt_prefix", OF_PROVIDER),
+    ("roles.*.session_setup_script", "name the script in session_setup"),
 ];
+const OF_ROLE: &str = "set pre_start, session_setup and session_live of a role, [roles.NAME]";
+const OF_PROVIDER: &str = "it is a fact of the program: set it in [providers.NAME]";
 const FACT: &str = "Fairway knows it of the agents that it was tried with";
 
 /// What to do without the key at a path, which earlier versions had. `None` for any other path.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::section::section;
 use super::values::{AtLeastOne, reader};
 use crate::domain::Role;
-use crate::domain::landing::{LandOrder, LandStyle, LandThrough};
+use crate::domain::landing::{LandStyle, LandThrough};
 
 section! {
     /// The settings of `fairway land`.
@@ -33,14 +33,10 @@ section! {
         pub batch: usize as AtLeastOne = 4,
         /// How many merged trees are checked at once, each in a worktree of its own.
         pub width: usize as AtLeastOne = 1,
-        /// What lands first: least-conflict or priority; the other breaks ties.
-        pub order: LandOrder = "least-conflict",
         /// With the store on a server, fetch the base and push what lands; false where there is one clone only.
         pub shared: bool = true,
         /// Leave the agent and its lane when its last task has landed; else an idle one ends with the lane that its start made.
         pub keep_agents: bool = false,
-        /// Remove ignored files too before a merged tree is checked.
-        pub clean: bool = false,
         /// Sign the new commits with the key of git's configuration.
         pub sign: bool = false,
         /// The roles of sessions that may land; without it, only people do.
@@ -137,8 +133,6 @@ mod tests {
         assert_eq!((usual.batch, Settings::parse("land.batch = 1").unwrap().land.batch), (4, 1));
         assert_eq!((usual.width, Settings::parse("land.width = 3").unwrap().land.width), (1, 3));
         for (text, key) in [
-            ("land.order = 'age'", "land.order"),
-            ("land.clean = 1", "land.clean"),
             ("land.keep_agents = 'no'", "land.keep_agents"),
             ("land.shared = 'no'", "land.shared"),
             ("land.batch = 0", "land.batch"),

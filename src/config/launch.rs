@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ProviderProfile;
-use super::section::{Form, layered_section, section};
+use super::section::{Form, section};
 use super::values::{StaleAfter, impl_word, reader};
 use crate::domain::LaneName;
 use crate::domain::id::Label;
@@ -23,12 +23,17 @@ section! {
         /// The lane of a launch in this role.
         #[sample("platform")]
         pub lane: Option<LaneName>,
-        /// The sandbox of a launch in this role: off, namespace or command. The keys below override the provider's.
+        /// The sandbox of a launch in this role: off, namespace or command.
         #[sample("namespace")]
         pub sandbox: Option<SandboxClass>,
+        /// Shell command that starts the program, in place of the provider's.
+        #[sample("claude --model opus")]
+        pub command: Option<String>,
+        /// Variables that are added to those of the provider and override them; an empty value unsets.
+        #[sample({ EXAMPLE = "1" })]
+        pub env: BTreeMap<String, String>,
     }
     beside {
-        pub program: ProgramSettings,
         pub setup: SetupSettings,
     }
 }
@@ -43,7 +48,6 @@ section! {
     }
     beside {
         pub program: ProgramSettings,
-        pub setup: SetupSettings,
         pub profile: ProviderProfile,
     }
 }
@@ -55,16 +59,16 @@ string_enum! {
 
 impl_word!(SessionMode);
 
-layered_section! {
+section! {
     /// A program, its environment, and how to tell that it takes input.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ProgramSettings {
         /// Shell command that starts the program; by default the provider's name.
         #[sample("claude --model opus")]
         pub command: Option<String>,
-        /// The program's environment; an empty value unsets. A role's is added to the provider's and overrides it.
+        /// The program's environment; an empty value unsets.
         #[sample({ EXAMPLE = "1" })]
-        pub env: Option<BTreeMap<String, String>>,
+        pub env: BTreeMap<String, String>,
         /// Exact names of its processes: the session is up once one of them runs in it.
         #[sample(["claude", "node"])]
         pub process_names: Option<Vec<String>> as Option<Vec<ProcessName>>,
@@ -81,22 +85,19 @@ layered_section! {
     }
 }
 
-layered_section! {
+section! {
     /// The commands that run before and after the start of the program.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct SetupSettings {
         /// Shell commands before the session starts; a failure warns.
         #[sample(["git fetch"])]
-        pub pre_start: Option<Vec<String>>,
+        pub pre_start: Vec<String>,
         /// Shell commands once it is ready; a failure warns.
         #[sample(["echo ready"])]
-        pub session_setup: Option<Vec<String>>,
-        /// A script that runs after them; a relative path is under the root.
-        #[sample("tools/setup.sh")]
-        pub session_setup_script: Option<String>,
+        pub session_setup: Vec<String>,
         /// Shell commands after that, which may be run again while the session lives.
         #[sample(["echo live"])]
-        pub session_live: Option<Vec<String>>,
+        pub session_live: Vec<String>,
     }
 }
 
@@ -105,7 +106,7 @@ impl SetupSettings {
     pub fn commands(&self) -> impl Iterator<Item = (&'static str, &str)> {
         [("pre_start", &self.pre_start), ("session_setup", &self.session_setup), ("session_live", &self.session_live)]
             .into_iter()
-            .flat_map(|(key, commands)| commands.iter().flatten().map(move |command| (key, command.as_str())))
+            .flat_map(|(key, commands)| commands.iter().map(move |command| (key, command.as_str())))
     }
 }
 

@@ -49,8 +49,8 @@ pub use sandbox::{ProviderState, SandboxSettings, sandbox_defaults};
 pub use schema::{SCHEMA_FILE, schema};
 pub use section::{Form, Key};
 pub use sections::{
-    ApprovalSettings, CheckSettings, ClaimOrder, ClaimSettings, JobSettings, OverlapAction, OverlapSettings,
-    ProjectSettings, ReviewRoute, SessionSettings, TaskSettings, parse_size,
+    ApprovalSettings, CheckSettings, ClaimSettings, JobSettings, OverlapAction, OverlapSettings, ProjectSettings,
+    ReviewRoute, SessionSettings, TaskSettings, parse_size,
 };
 pub use serve::ServeSettings;
 pub use set_key::set_key;

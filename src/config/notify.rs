@@ -48,21 +48,11 @@ section! {
         /// The kinds that are sent to it.
         #[sample(["approval", "dead"])]
         kinds: Option<Vec<NeedKind>>,
-        /// Its quiet time; "" for none.
-        #[sample("22:00-07:00")]
-        quiet: Option<OwnQuiet>,
-        /// The kinds that it gets in that time all the same.
-        #[sample(["approval"])]
-        quiet_kinds: Option<Vec<NeedKind>>,
         /// Whether its notifications carry allow, deny and answer.
         #[sample(true)]
         actions: Option<bool>,
     }
 }
-
-/// The quiet window of one sink, which may have none where the others have one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct OwnQuiet(Option<QuietWindow>);
 
 reader! {
     /// Each sink once.
@@ -89,7 +79,6 @@ reader! {
     |text: &String| Some(text).filter(|text| !text.trim().is_empty()).map(|text| QuietWindow::parse(text)).transpose();
     None
 }
-reader!(OwnQuiet: String; |text: &String| Quiet::read(text.as_str().into()).map(Self));
 
 /// The settings of a sink, its own before the common ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,8 +91,6 @@ pub struct SinkSettings<'a> {
     pub command_timeout: Duration,
     /// The kinds of items that are sent; `None` for every kind.
     pub kinds: Option<&'a [NeedKind]>,
-    pub quiet: Option<QuietWindow>,
-    pub quiet_kinds: &'a [NeedKind],
     pub actions: bool,
 }
 
@@ -121,10 +108,13 @@ impl NotifySettings {
             command: own.and_then(|own| own.command.as_deref()).or(common).filter(|_| way == NotifySink::Command),
             command_timeout: self.command_timeout,
             kinds: own.and_then(|own| own.kinds.as_deref()).or(self.kinds.as_deref()),
-            quiet: own.and_then(|own| own.quiet).map_or(self.quiet, |OwnQuiet(window)| window),
-            quiet_kinds: own.and_then(|own| own.quiet_kinds.as_deref()).unwrap_or(&self.quiet_kinds),
             actions: own.and_then(|own| own.actions).unwrap_or(self.actions),
         }
+    }
+
+    /// Whether items of this kind are sent in the quiet window too.
+    pub fn is_urgent(&self, kind: &str) -> bool {
+        self.quiet_kinds.iter().any(|known| known.as_str() == kind)
     }
 
     /// Every shell command that the settings of a sink contain, each with its key.
@@ -164,11 +154,6 @@ impl SinkSettings<'_> {
     pub fn wants(&self, kind: &str) -> bool {
         self.kinds.is_none_or(|kinds| kinds.iter().any(|known| known.as_str() == kind))
     }
-
-    /// Whether items of this kind are sent in the quiet window too.
-    pub fn is_urgent(&self, kind: &str) -> bool {
-        self.quiet_kinds.iter().any(|known| known.as_str() == kind)
-    }
 }
 
 #[cfg(test)]
@@ -207,7 +192,6 @@ mod tests {
             ("sinks = ['phone']\ncommand = 'x'", "notify.sinks"),
             ("[notify.per_sink.'a b']\nkinds = []", "notify.per_sink.a b"),
             ("[notify.per_sink.bell]\ncommand = 'x'", "notify.per_sink.bell.command"),
-            ("[notify.per_sink.phone]\nquiet = '22-7'", "notify.per_sink.phone.quiet"),
             ("[notify.per_sink.phone]\nkinds = ['approvals']", "notify.per_sink.phone.kinds"),
         ] {
             assert_eq!(read(text).unwrap_err().0, key, "{text}");
@@ -215,17 +199,15 @@ mod tests {
     }
     #[test]
     fn sink_has_its_own_settings_before_the_common_ones() {
-        let text = "sinks = ['bell', 'phone']\nkinds = ['gate']\nquiet = '22:00-07:00'\nquiet_kinds = ['dead']\n\
-                    [notify.per_sink.phone]\ncommand = 'x'\nkinds = ['approval']\nquiet = ''\n\
-                    quiet_kinds = []\nactions = true\n[notify.per_sink.bell]\nquiet = '12:00-13:00'";
+        let text = "sinks = ['bell', 'phone']\nkinds = ['gate']\nquiet_kinds = ['dead']\n\
+                    [notify.per_sink.phone]\ncommand = 'x'\nkinds = ['approval']\nactions = true";
         let settings = read(text).unwrap();
         let (bell, phone) = (settings.sink(&name("bell")), settings.sink(&name("phone")));
         assert_eq!((bell.way, bell.command, bell.actions), (NotifySink::Bell, None, false));
-        assert!(bell.wants("gate") && bell.is_urgent("dead"));
-        assert_eq!(bell.quiet.unwrap().to_string(), "12:00-13:00");
+        assert!(bell.wants("gate") && settings.is_urgent("dead") && !settings.is_urgent("gate"));
         assert_eq!((phone.way, phone.command, phone.actions), (NotifySink::Command, Some("x"), true));
-        assert_eq!((phone.command_timeout.as_secs(), phone.quiet), (10, None));
-        assert!(phone.wants("approval") && !phone.wants("gate") && !phone.is_urgent("dead"));
+        assert_eq!(phone.command_timeout.as_secs(), 10);
+        assert!(phone.wants("approval") && !phone.wants("gate"));
         assert_eq!(settings.commands().collect::<Vec<_>>(), [("notify.per_sink.phone.command".to_owned(), "x")]);
         let common = read("sinks = ['command']\ncommand = 'y'\n[notify.per_sink.command]\nactions = true").unwrap();
         assert_eq!(common.sink(&name("command")).command, Some("y"));

@@ -1,10 +1,7 @@
 //! The settings of reviews.
 
-use std::collections::BTreeMap;
-
 use super::section::{section, take};
 use super::values::{Glob, reader};
-use crate::domain::Role;
 use crate::domain::id::Label;
 
 section! {
@@ -13,9 +10,6 @@ section! {
     pub struct ReviewSettings {
         /// The number of open reviews at which no fresh work is claimed; 0 for no limit.
         pub capacity: u32 = 0,
-        /// The same for the tasks of a role; 0 is no limit.
-        #[sample({ backend = 2 })]
-        pub per_role: BTreeMap<String, u32> as PerRole,
     }
     parts {
         /// Consequences of changed files, in the order of the file.
@@ -37,14 +31,6 @@ section! {
 }
 
 reader!(Kind(String) -> String; |text: &String| Label::parse(text).map(|label| label.to_string()));
-reader! {
-    PerRole(BTreeMap<String, u32>) -> BTreeMap<String, u32>;
-    |limits: &BTreeMap<String, u32>| {
-        let wrong = limits.keys().find_map(|role| Role::parse(role).err());
-        wrong.map_or_else(|| Ok(limits.clone()), Err)
-    };
-    BTreeMap::new()
-}
 
 pub fn built_in_consequences() -> Vec<ConsequenceRule> {
     // A test reads it, too.
@@ -79,12 +65,11 @@ mod tests {
     #[test]
     fn settings_have_defaults_and_wrong_values_are_named() {
         assert_eq!(Settings::parse("").unwrap().review, ReviewSettings::default());
-        let text = "review.capacity = 4\nreview.per_role.qa = 2\n[[review.consequences]]\nkind = 'money'\npaths = ['infra/**']";
+        let text = "review.capacity = 4\n[[review.consequences]]\nkind = 'money'\npaths = ['infra/**']";
         let review = Settings::parse(text).unwrap().review;
-        assert_eq!((review.capacity, review.per_role.get("qa"), review.consequences.len()), (4, Some(&2), 1));
+        assert_eq!((review.capacity, review.consequences.len()), (4, 1));
         for (text, key) in [
             ("review.capacity = -1", "review.capacity"),
-            ("review.per_role.qa = 'two'", "review.per_role.qa"),
             ("[[review.consequences]]\nkind = 'a b'", "review.consequences[].kind"),
             ("[[review.consequences]]\nkind = 'a'\npaths = ['/x']", "review.consequences[].paths"),
         ] {

@@ -60,13 +60,7 @@ string_enum! {
     OverlapAction { Tell => "tell", Off => "off" }
 }
 
-string_enum! {
-    /// Whether recorded overlap changes the order of claims: it does not, or within a priority, tasks whose paths no other lane has
-    /// changed come first.
-    ClaimOrder { Any => "any", Avoid => "avoid" }
-}
-
-impl_word!(OverlapAction, ClaimOrder);
+impl_word!(OverlapAction);
 
 section! {
     /// The settings of overlap.
@@ -74,8 +68,6 @@ section! {
     pub struct OverlapSettings {
         /// Overlap between lanes: tell (hooks look for it, and the sessions of a pair are told) or off.
         pub action: OverlapAction = "tell",
-        /// avoid: within a priority, claim first offers tasks whose paths no other lane has changed; any: as before.
-        pub claims: ClaimOrder = "any",
     }
 }
 

@@ -87,20 +87,19 @@ fn scripts_inside(root: &Path, settings: &Settings) -> Vec<PathBuf> {
         LeadingWord::Program(word) => Some(word),
         LeadingWord::Unresolved => None,
     };
-    let of_roles = settings.roles.values().map(|role| (&role.program, &role.setup));
-    let of_providers = settings.providers.values().map(|provider| (&provider.program, &provider.setup));
-    let launches = || of_roles.clone().chain(of_providers.clone());
+    let of_roles = settings.roles.values().map(|role| &role.command);
+    let of_providers = settings.providers.values().map(|provider| &provider.program.command);
+    let setups = settings.roles.values().flat_map(|role| role.setup.commands());
     let mut named: Vec<String> = exec(&settings.sessions.default_backend).into_iter().collect();
     named.extend(settings.roles.values().filter_map(|role| exec(role.backend.as_deref()?)));
-    named.extend(launches().filter_map(|(of, _)| program(of.command.as_deref()?)));
-    named.extend(launches().flat_map(|(_, setup)| setup.commands()).filter_map(|(_, command)| program(command)));
+    named.extend(of_roles.chain(of_providers).filter_map(|command| program(command.as_deref()?)));
+    named.extend(setups.filter_map(|(_, command)| program(command)));
     named.extend(settings.notify.commands().filter_map(|(_, command)| program(command)));
     let inside = |word: &str| Some(normalize(&root.join(word))).filter(|path| path.starts_with(root) && path.is_file());
     // A path even without a slash; of a backend only if the file is there.
-    let setup = launches().filter_map(|(_, setup)| inside(setup.session_setup_script.as_deref()?));
-    let setup = setup.chain(inside(&settings.forge.script));
-    let setup = setup.chain(settings.backends.values().filter_map(|backend| inside(backend.script.as_deref()?)));
-    named.iter().filter(|word| word.contains('/')).filter_map(|word| inside(word)).chain(setup).collect()
+    let backends = settings.backends.values().filter_map(|backend| inside(backend.script.as_deref()?));
+    let scripts = inside(&settings.forge.script).into_iter().chain(backends);
+    named.iter().filter(|word| word.contains('/')).filter_map(|word| inside(word)).chain(scripts).collect()
 }
 
 /// How the texts of these layers compare with those that were trusted.

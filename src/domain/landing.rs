@@ -38,16 +38,6 @@ string_enum! {
 }
 
 string_enum! {
-    /// What comes first among work that is ready.
-    LandOrder {
-        /// What lets most land without rework, then the most urgent.
-        LeastConflict => "least-conflict",
-        /// The most urgent, then what lets most land without rework.
-        Priority => "priority",
-    }
-}
-
-string_enum! {
     /// How far a landing came.
     LandingState {
         /// The candidate is made and checked.

@@ -1,8 +1,8 @@
 //! A review: a domain's verdict on a task at a commit, and the comments of reviewers on its lines.
 
+use super::TaskId;
 use super::id::Label;
 use super::string_enum::string_enum;
-use super::{Role, TaskId};
 use crate::env::Timestamp;
 
 string_enum! {
@@ -42,7 +42,6 @@ impl Review {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenReview {
     pub task: TaskId,
-    pub role: Option<Role>,
     /// The reviewers that are asked, or the author of work that was sent back; empty when any reviewer may give the verdict.
     pub waits_for: Vec<String>,
 }

@@ -105,11 +105,6 @@ pub struct SinkView {
     /// The kinds of items that are sent to it; `null` for every kind.
     #[cfg_attr(test, schemars(with = "Option<Vec<crate::domain::need::NeedKind>>"))]
     pub kinds: Option<Vec<&'static str>>,
-    /// Its quiet window in local time.
-    pub quiet: Option<String>,
-    /// The kinds of items that are sent to it then all the same.
-    #[cfg_attr(test, schemars(with = "Vec<crate::domain::need::NeedKind>"))]
-    pub quiet_kinds: Vec<&'static str>,
     /// Whether its notifications carry what answers them.
     pub actions: bool,
 }

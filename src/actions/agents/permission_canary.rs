@@ -71,7 +71,7 @@ fn candidate(env: &Env, settings: &Settings, name: &str, is_named: bool) -> Resu
     };
     let own = own.unwrap_or_default();
     let mut all = own.clone();
-    all.extend(entry.program.env.into_iter().flatten());
+    all.extend(entry.program.env);
     let profile_env = own.into_keys().filter_map(|key| Some((key.clone(), all.get(&key)?.clone()))).collect();
     let path = all.get(vars::PATH).map(OsString::from).or_else(|| env.var_os(vars::PATH).cloned());
     let (setup, file) = AgentSetup::new(name, &command, mode.as_deref(), profile_env, (path.as_deref(), &env.cwd));

@@ -1,7 +1,8 @@
 //! Trust in a project's configuration: permission for it to run programs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::iter::empty;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -10,7 +11,7 @@ use crate::actions::{Answer, App};
 use crate::adapters::{self, builtin_scripts};
 use crate::config::project::STORE_FILE;
 use crate::config::trust::{self, KeptText, TextTrust, Trust, TrustContent};
-use crate::config::{Layers, ProgramSettings, Project, Settings, SetupSettings};
+use crate::config::{Layers, Project, Settings};
 use crate::domain::{Event, EventKind, Refusal, secrets};
 use crate::env::Env;
 use crate::os::digest::sha256_hex;
@@ -206,10 +207,12 @@ fn program_settings(settings: &Settings) -> Vec<(String, String)> {
     }
     for (name, role) in &settings.roles {
         named.extend(role.backend.clone().map(|backend| (format!("roles.{name}.backend"), backend)));
-        named.extend(launch_settings(&format!("roles.{name}"), &role.program, &role.setup));
+        let setup = role.setup.commands();
+        named.extend(launch_settings(&format!("roles.{name}"), role.command.as_deref(), setup, &role.env));
     }
     for (name, provider) in &settings.providers {
-        named.extend(launch_settings(&format!("providers.{name}"), &provider.program, &provider.setup));
+        let program = &provider.program;
+        named.extend(launch_settings(&format!("providers.{name}"), program.command.as_deref(), empty(), &program.env));
     }
     for (key, commands) in [
         ("lanes.setup", &settings.lanes.setup),
@@ -240,15 +243,17 @@ fn program_settings(settings: &Settings) -> Vec<(String, String)> {
     named
 }
 
-/// The programs, scripts and variables of a role or a provider, with secrets masked.
-fn launch_settings(section: &str, program: &ProgramSettings, setup: &SetupSettings) -> Vec<(String, String)> {
+/// The programs and variables of a role or a provider, with secrets masked.
+fn launch_settings<'a>(
+    section: &str,
+    command: Option<&'a str>,
+    setup: impl Iterator<Item = (&'static str, &'a str)>,
+    variables: &BTreeMap<String, String>,
+) -> Vec<(String, String)> {
     let at = |key: &str| format!("{section}.{key}");
-    let command = program.command.as_deref().map(|text| ("command", text));
-    let texts = command.into_iter().chain(setup.commands());
+    let texts = command.map(|text| ("command", text)).into_iter().chain(setup);
     let mut named: Vec<_> = texts.map(|(key, text)| (at(key), secrets::mask(text))).collect();
-    named.extend(setup.session_setup_script.clone().map(|script| (at("session_setup_script"), script)));
-    let variables = program.env.iter().flatten();
-    named.extend(variables.map(|(name, value)| (at(&format!("env.{name}")), secrets::mask_value(name, value))));
+    named.extend(variables.iter().map(|(name, value)| (at(&format!("env.{name}")), secrets::mask_value(name, value))));
     named
 }
 

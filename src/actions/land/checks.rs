@@ -625,7 +625,7 @@ fn check_out(app: &App, candidate: &str, slot: usize) -> Result<PathBuf> {
         if !dir.join(".git").exists() {
             git.add_detached_worktree(&dir, candidate)?;
         }
-        Git::new(app.env.vars(), &dir).check_out_detached(candidate, app.settings.land.clean)
+        Git::new(app.env.vars(), &dir).check_out_detached(candidate)
     };
     if put().is_err() {
         // A killed landing may have left a lock or half a checkout. No agent works in it.

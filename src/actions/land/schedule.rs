@@ -22,9 +22,8 @@ pub(super) struct Ordered {
     pub(super) depends_on: Vec<Vec<usize>>,
 }
 
-/// Puts units in the order in which they land. Work that other units build on comes first. By default the order then lets the
-/// most units land without conflict, and the priority decides between the rest; with `land.order = "priority"` the priority
-/// decides first.
+/// Puts units in the order in which they land. Work that other units build on comes first. The order then lets the most
+/// units land without conflict, and the priority decides between the rest.
 pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Result<Ordered> {
     if units.len() < 2 {
         let depends_on = vec![Vec::new(); units.len()];
@@ -50,7 +49,7 @@ pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Re
     let is_conflict = |outcome: &MergeOutcome| matches!(outcome, MergeOutcome::Conflict { .. });
     let conflicts: Vec<(usize, usize)> =
         pairs.iter().zip(&outcomes).filter(|(_, outcome)| is_conflict(outcome)).map(|(pair, _)| *pair).collect();
-    let order = landing_order(&items, &conflicts, app.settings.land.order).order();
+    let order = landing_order(&items, &conflicts).order();
     let new_place = |old: &usize| order.iter().position(|one| one == old);
     let depends_on = |old: &usize| {
         items.get(*old).map(|item| item.depends_on.iter().filter_map(new_place).collect()).unwrap_or_default()

@@ -719,17 +719,14 @@ refusals! {
     #[hint("raise the limit: fairway lane edit {lane} --wip {}", limit + 1)]
     #[details("lane": lane, "held": held, "wip_limit": limit)]
     LaneFull { lane: LaneName, held: i64, limit: i64 },
-    /// The open reviews have reached `[review] capacity` or `per_role`; `details.waiting`.
-    #[error("the limit of {}{} is reached: {}", plural::count(*.limit, "open review"), match .role {
-        Some(role) => format!(" of the role {role}"),
-        None => String::new(),
-    }, summary(.waiting))]
+    /// The open reviews have reached `[review] capacity`; `details.waiting`.
+    #[error("the limit of {} is reached: {}", plural::count(*.limit, "open review"), summary(.waiting))]
     #[code(Refused, "review_full")]
     #[hint("review what waits: fairway review next")]
-    #[details("role": role, "capacity": limit, "waiting": waiting.iter().map(|review| {
+    #[details("capacity": limit, "waiting": waiting.iter().map(|review| {
         json!({ "task_id": review.task, "waits_for": review.waits_for })
     }).collect::<Vec<_>>())]
-    ReviewFull { role: Option<Role>, limit: u32, waiting: Vec<OpenReview> },
+    ReviewFull { limit: u32, waiting: Vec<OpenReview> },
     /// Another claimed task has overlapping paths.
     #[error("{task} touches '{path}', which overlaps '{other_path}' of {other} (claimed by {by})")]
     #[code(Refused, "path_conflict")]

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::landing::LandOrder;
-
 /// Work that is ready to land.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LandingItem {
@@ -30,9 +28,8 @@ impl LandingOrder {
 
 /// Orders the items for landing. `conflicts` are pairs of places whose work cannot both land without rework; a place outside of
 /// `items` is ignored. Each wave is chosen greedily: of the items whose dependencies have landed, the one that excludes the
-/// fewest others comes first, then the most urgent, then the first in the list. With [`LandOrder::Priority`], there is one wave,
-/// with the most urgent item first, but after the items that it depends on.
-pub fn landing_order(items: &[LandingItem], conflicts: &[(usize, usize)], by: LandOrder) -> LandingOrder {
+/// fewest others comes first, then the most urgent, then the first in the list.
+pub fn landing_order(items: &[LandingItem], conflicts: &[(usize, usize)]) -> LandingOrder {
     let mut neighbours: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); items.len()];
     for (one, other) in conflicts.iter().filter(|(one, other)| one != other) {
         if let Some(set) = neighbours.get_mut(*one).filter(|_| *other < items.len()) {
@@ -45,10 +42,7 @@ pub fn landing_order(items: &[LandingItem], conflicts: &[(usize, usize)], by: La
     let mut left: BTreeSet<usize> = (0..items.len()).collect();
     let mut waves = Vec::new();
     while let Some(first) = left.first().copied() {
-        let mut wave = match by {
-            LandOrder::LeastConflict => next_wave(items, &neighbours, &mut left),
-            LandOrder::Priority => by_priority(items, &neighbours, &mut left),
-        };
+        let mut wave = next_wave(items, &neighbours, &mut left);
         if wave.is_empty() {
             // The dependencies of all that is left form a cycle.
             left.remove(&first);
@@ -75,38 +69,6 @@ fn next_wave(items: &[LandingItem], neighbours: &[BTreeSet<usize>], left: &mut B
         for neighbour in neighbours.get(next).into_iter().flatten() {
             open.remove(neighbour);
         }
-        wave.push(next);
-    }
-}
-
-/// Takes all items that can land out of `left`, the most urgent first.
-fn by_priority(items: &[LandingItem], neighbours: &[BTreeSet<usize>], left: &mut BTreeSet<usize>) -> Vec<usize> {
-    let mut urgency: Vec<u8> = items.iter().map(|item| item.priority).collect();
-    // What an urgent item depends on is as urgent.
-    loop {
-        let before = urgency.clone();
-        for (place, item) in items.iter().enumerate() {
-            let own = urgency.get(place).copied().unwrap_or(u8::MAX);
-            for needed in &item.depends_on {
-                if let Some(urgency) = urgency.get_mut(*needed) {
-                    *urgency = own.min(*urgency);
-                }
-            }
-        }
-        if urgency == before {
-            break;
-        }
-    }
-    let mut wave = Vec::new();
-    loop {
-        let has_landed = |place: &usize| !left.contains(place);
-        let can_land = |place: &&usize| items.get(**place).is_some_and(|item| item.depends_on.iter().all(has_landed));
-        let rank = |place: &&usize| {
-            let conflicts = neighbours.get(**place).map_or(0, |all| all.intersection(left).count());
-            (urgency.get(**place).copied(), conflicts, **place)
-        };
-        let Some(next) = left.iter().filter(can_land).min_by_key(rank).copied() else { return wave };
-        left.remove(&next);
         wave.push(next);
     }
 }
@@ -138,10 +100,6 @@ pub fn contained_tips(history: &[(String, Vec<String>)], tips: &[&str]) -> Vec<V
 mod tests {
     use super::*;
 
-    fn landing_order(items: &[LandingItem], conflicts: &[(usize, usize)]) -> LandingOrder {
-        super::landing_order(items, conflicts, LandOrder::LeastConflict)
-    }
-
     fn items(priorities: &[u8]) -> Vec<LandingItem> {
         priorities.iter().map(|priority| LandingItem { priority: *priority, depends_on: Vec::new() }).collect()
     }
@@ -158,22 +116,6 @@ mod tests {
     fn priority_then_place_break_ties() {
         assert_eq!(landing_order(&items(&[2, 1, 2]), &[(0, 1), (1, 2), (0, 2)]).waves, [vec![1], vec![0], vec![2]]);
         assert_eq!(landing_order(&items(&[2, 0, 1]), &[]).waves, [vec![1, 2, 0]]);
-    }
-
-    #[test]
-    fn by_priority_the_most_urgent_lands_first_with_what_it_depends_on() {
-        let by_priority = |items: &[LandingItem], conflicts: &[(usize, usize)]| {
-            super::landing_order(items, conflicts, LandOrder::Priority).order()
-        };
-        // It conflicts with all others.
-        assert_eq!(by_priority(&items(&[2, 2, 0, 1]), &[(2, 0), (2, 1), (2, 3)]), [2, 3, 0, 1]);
-        // Fewer conflicts, then the place, break ties.
-        assert_eq!(by_priority(&items(&[2, 2, 2]), &[(0, 1)]), [2, 0, 1]);
-        let mut work = items(&[1, 0, 4, 2]);
-        work[1].depends_on = vec![2];
-        assert_eq!(by_priority(&work, &[]), [2, 1, 0, 3]);
-        work[2].depends_on = vec![1];
-        assert_eq!(by_priority(&work, &[]), [0, 3, 1, 2], "a cycle ends");
     }
 
     #[test]

@@ -387,12 +387,11 @@ impl Git<'_> {
     }
 
     /// Checks out a commit with a detached HEAD in a worktree in which no person works. Changes and new files are dropped.
-    /// Ignored files are kept unless `clean_ignored` is set.
-    pub fn check_out_detached(&self, commit: &str, clean_ignored: bool) -> Result<(), GitError> {
+    /// Ignored files are kept.
+    pub fn check_out_detached(&self, commit: &str) -> Result<(), GitError> {
         let args = ["-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", "--detach", commit];
         self.run_checkout(&args, CHECKOUT_TIMEOUT)?;
-        let which = if clean_ignored { "-ffdx" } else { "-ffd" };
-        self.run_checked("clean", &["clean", "--quiet", which], CHECKOUT_TIMEOUT).map(drop)
+        self.run_checked("clean", &["clean", "--quiet", "-ffd"], CHECKOUT_TIMEOUT).map(drop)
     }
 
     /// Creates a worktree at `path` whose HEAD is detached at `commit`. Its files are not checked out.

@@ -31,7 +31,6 @@ fn every_value_names_its_source() {
     claims.path_conflicts                  "refuse"                                                                                                                                             default
     claims.own_lane_only                   false                                                                                                                                                default
     overlap.action                         "tell"                                                                                                                                               default
-    overlap.claims                         "any"                                                                                                                                                default
     review.capacity                        0                                                                                                                                                    default
     sessions.default_backend               "shell"                                                                                                                                              default
     sessions.stale_after                   "30m"                                                                                                                                                default
@@ -40,7 +39,6 @@ fn every_value_names_its_source() {
     exec.keep_for                          "14d"                                                                                                                                                default
     exec.keep_runs                         10000                                                                                                                                                default
     exec.keep_bytes                        "1GiB"                                                                                                                                               default
-    hooks.role                             "person"                                                                                                                                             default
     hooks.approval_wait                    "50s"                                                                                                                                                default
     agents.unfinished_after                "2m"                                                                                                                                                 default
     agents.silent_after                    "10m"                                                                                                                                                default
@@ -48,7 +46,6 @@ fn every_value_names_its_source() {
     agents.resume                          true                                                                                                                                                 default
     agents.unguarded                       "show"                                                                                                                                               default
     context.pressure                       0.8                                                                                                                                                  default
-    identity.refresh_before                "5m"                                                                                                                                                 default
     gates.done.require                     ["evidence"]                                                                                                                                         default
     gates.merge.require                    ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]                                            default
     lanes.dir                              ".fairway/worktrees"                                                                                                                                 default
@@ -62,10 +59,8 @@ fn every_value_names_its_source() {
     land.retries                           1                                                                                                                                                    default
     land.batch                             4                                                                                                                                                    default
     land.width                             1                                                                                                                                                    default
-    land.order                             "least-conflict"                                                                                                                                     default
     land.shared                            true                                                                                                                                                 default
     land.keep_agents                       false                                                                                                                                                default
-    land.clean                             false                                                                                                                                                default
     land.sign                              false                                                                                                                                                default
     forge.script                           "github"                                                                                                                                             default
     roles.backend.provider                 "p"                                                                                                                                                  [world]/project/.fairway.toml

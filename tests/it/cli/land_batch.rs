@@ -419,24 +419,11 @@ fn flaky_checks_are_counted_once_a_run() {
 }
 
 #[test]
-fn order_by_priority_lands_the_urgent_one_before_those_with_which_it_conflicts() {
-    for (order, first) in [("least-conflict", "a"), ("priority", "urgent")] {
-        let world = project(&format!("{NO_GATES}[land]\norder = \"{order}\"\n"));
-        submitted(&world, "a", &[("shared.txt", "A\n2\n3\n4\n5\n")]);
-        submitted(&world, "b", &[("shared.txt", "1\n2\n3\n4\nB\n")]);
-        let urgent = submitted(&world, "urgent", &[("shared.txt", "U\n2\n3\n4\nU\n")]);
-        world.run(["task", "edit", &urgent, "--priority", "0"]).exits(0);
-        let plan = world.json(["land", "--all", "--dry-run"]);
-        assert_eq!(plan["order"][0]["lane"], first, "{order}");
-    }
-}
-
-#[test]
-fn ignored_files_of_one_check_stay_for_the_next_unless_they_are_to_go() {
-    for (clean, state) in [(false, "landed"), (true, "sent_back")] {
+fn ignored_files_of_one_check_stay_for_the_next_unless_it_removes_them() {
+    for (prepare, state) in [("true", "landed"), ("git clean -qfdX", "sent_back")] {
         // Its cache hides that the second one breaks it.
         let world = project(&format!(
-            "{NO_GATES}[land]\nclean = {clean}\nbatch = 1\nchecks = [\"test -f cache || test ! -f bad.txt && touch cache\"]\n"
+            "{NO_GATES}[land]\nprepare = ['{prepare}']\nbatch = 1\nchecks = [\"test -f cache || test ! -f bad.txt && touch cache\"]\n"
         ));
         fs::write(world.root().join(".gitignore"), "cache\n").unwrap();
         world.git(&world.root(), &["add", "--all"]);

@@ -233,14 +233,13 @@ fn quiet_window_holds_items_and_ends_with_a_summary_of_those_that_are_open() {
     assert_eq!(documents[0]["text"], "approval: Bash: ls\napproval: Bash: ls");
 }
 
-/// Each sink has its kinds, its night and its actions. A request that the line does not tell whole is allowed by the form alone.
+/// Each sink has its kinds and its actions. A request that the line does not tell whole is allowed by the form alone.
 #[test]
-fn sinks_have_kinds_nights_and_actions_of_their_own() {
-    // The clock of the tests begins at midnight.
-    let night = "sinks = ['command', 'phone', 'quiet']\ncommand = 'sink.sh'\nkinds = ['approval', 'blocked']\n\
-                 [notify.per_sink.phone]\ncommand = 'cat >>phone.log'\nkinds = ['approval']\nactions = true\n\
-                 [notify.per_sink.quiet]\ncommand = 'cat >>quiet.log'\nquiet = '22:00-07:00'\nquiet_kinds = ['blocked']";
-    let world = world(night);
+fn sinks_have_kinds_and_actions_of_their_own() {
+    let world = world(
+        "sinks = ['command', 'phone']\ncommand = 'sink.sh'\nkinds = ['approval', 'blocked']\n\
+         [notify.per_sink.phone]\ncommand = 'cat >>phone.log'\nkinds = ['approval']\nactions = true",
+    );
     show_page(&world, "http://fairway-1.localhost:1", "https://10.0.0.1:7431");
     for call in [&["task", "add", "T-1", "t"][..], &["claim", "T-1"], &["task", "block", "T-1", "--reason", "no key"]] {
         world.run(call).exits(0);
@@ -251,9 +250,8 @@ fn sinks_have_kinds_nights_and_actions_of_their_own() {
     }
     let sent = world.run(["notify", "--once"]).exits(0).stdout;
     let of = |sink: &str| sent.lines().filter(|line| line.starts_with(&format!("{sink}: "))).count();
-    assert_eq!((of("command"), of("phone"), of("quiet")), (3, 2, 1), "{sent}");
+    assert_eq!((of("command"), of("phone")), (3, 2), "{sent}");
     let read = |name: &str| fs::read_to_string(world.root().join(name)).unwrap();
-    assert!(read("quiet.log").contains("blocked:T-1"));
     assert!(documents(&world).iter().all(|one| one["actions"] == json!([])));
     let phone: Vec<Value> = read("phone.log").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let [whole, part] = &phone[..] else { panic!("{phone:?}") };
@@ -269,7 +267,7 @@ fn sinks_have_kinds_nights_and_actions_of_their_own() {
     assert_eq!(part["actions"][0]["body"], Value::Null, "the line hides the line break");
     assert!(part["actions"][0]["form"].is_string() && part["actions"][1]["body"].is_string());
     let state = world.json(["notify"]);
-    assert_eq!(state["per_sink"][1]["quiet_kinds"], json!(["blocked"]), "{state}");
+    assert_eq!(state["per_sink"], json!([{ "sink": "phone", "kinds": ["approval"], "actions": true }]), "{state}");
     world.run(["notify", "--test", "phone"]).exits(0);
     assert!(read("phone.log").ends_with("\"actions\":[]}\n"));
 }

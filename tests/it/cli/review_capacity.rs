@@ -1,4 +1,4 @@
-//! `[review] capacity` and `per_role`: fresh work waits while reviews are open.
+//! `[review] capacity`: fresh work waits while reviews are open.
 
 #[path = "../../../benches/reviews/simulation.rs"]
 mod simulation;
@@ -36,7 +36,7 @@ fn fresh_work_waits_at_the_limit_and_everything_else_goes_on() {
         assert_eq!(error["message"], "the limit of 1 open review is reached: T-1 (for rosa)");
         assert_eq!(error["hint"], "review what waits: fairway review next");
         let waiting = json!([{ "task_id": "T-1", "waits_for": ["rosa"] }]);
-        assert_eq!(error["details"], json!({ "role": null, "capacity": 1, "waiting": waiting }));
+        assert_eq!(error["details"], json!({ "capacity": 1, "waiting": waiting }));
     }
     let ready = by("d1", &["ready"]).exits(0);
     assert!(ready.stderr.contains("no fresh work is claimed: the limit of 1 open review is reached"), "{ready:?}");
@@ -61,21 +61,6 @@ fn fresh_work_waits_at_the_limit_and_everything_else_goes_on() {
     by("d1", &["done", "T-2"]).exits(0);
     by("d1", &["claim", "T-3"]).exits(0);
     assert!(by("d1", &["ready"]).exits(0).stderr.is_empty());
-}
-
-#[test]
-fn limit_of_a_role_holds_back_its_own_tasks_only() {
-    let world = limited("[review.per_role]\ndev = 1\n");
-    world.run(["--session", "d1", "claim", "T-1"]).exits(0);
-    world.run(["--session", "d1", "task", "submit", "T-1"]).exits(0);
-    let error = world.run(["--session", "d2", "claim", "--json"]).refuses(5, "review_full").error();
-    assert_eq!(error["message"], "the limit of 1 open review of the role dev is reached: T-1");
-    world.run(["--session", "o1", "claim", "T-4"]).exits(0);
-    // Without a limit nothing is held back.
-    let world = limited("");
-    world.run(["--session", "d1", "claim", "T-1"]).exits(0);
-    world.run(["--session", "d1", "task", "submit", "T-1"]).exits(0);
-    world.run(["--session", "d2", "claim", "T-2"]).exits(0);
 }
 
 /// The table in the guide is of the same simulation, which `cargo bench --bench reviews` prints.

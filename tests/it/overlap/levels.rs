@@ -166,29 +166,6 @@ fn look_changes_nothing_of_a_lane_and_waits_for_what_is_new() {
 }
 
 #[test]
-fn claims_avoid_what_other_lanes_have_changed() {
-    let world = with_lanes(&["f", "g"], &["api", "web"]);
-    fs::write(world.root().join(".fairway/local.toml"), "[overlap]\nclaims = \"avoid\"\n").unwrap();
-    for (id, path, priority) in [("A-1", "f", "2"), ("A-2", "g", "2"), ("A-3", "g", "3")] {
-        world.run(["task", "add", id, "x", "--path", path, "--priority", priority]).exits(0);
-    }
-    write(&world, "web", "f", &lines(&[(5, "web")]));
-    said(&world, &[]);
-    for lane in ["api", "web"] {
-        session(&world, lane);
-    }
-    let claim = |lane: &str| {
-        let claimed = world.json(["--session", &format!("s-{lane}"), "claim"]);
-        claimed["task"]["id"].as_str().unwrap().to_owned()
-    };
-    // Within the priority only; the lane's own changes are not avoided.
-    assert_eq!(claim("api"), "A-2");
-    world.run(["--session", "s-api", "release", "A-2"]).exits(0);
-    assert_eq!(claim("web"), "A-1");
-    assert_eq!(claim("api"), "A-2");
-}
-
-#[test]
 fn overlap_of_every_lane_is_as_recorded() {
     let world = with_lanes(&["f"], &["api", "web"]);
     write(&world, "api", "f", &lines(&[(5, "api")]));

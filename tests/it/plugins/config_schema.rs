@@ -65,7 +65,7 @@ fn example_and_documents_are_valid_and_mistakes_are_not() {
         "[claims]\npath_conflicts = \"deny\"",
         "[gates.merge]\nrequire = [\"evidence\", \"review\"]",
         "[land]\nstyle = \"octopus\"",
-        "[roles.backend]\nprompt = \"typed\"",
+        "[providers.acme]\nprompt = \"typed\"",
         "[notify]\nsinks = [7]",
         "[context]\npressure = 80.0",
         "[guard]\ndefault = \"maybe\"",

@@ -96,7 +96,7 @@ fn configured_way_of_the_prompt_and_configured_profile_keys_are_kept() {
     configure(&world, "[providers.claude]\nprompt = \"argument\"\n");
     let words = argv(&planned(&world, &["--prompt", "as configured", "--", "claude"]));
     assert_eq!(words[words.len() - 1], "as configured");
-    configure(&world, "[roles.r]\nprovider = \"claude\"\nprompt = \"nudge\"\n");
+    configure(&world, "[roles.r]\nprovider = \"claude\"\n[providers.claude]\nprompt = \"nudge\"\n");
     let plan = planned(&world, &["--prompt", "as configured"]);
     assert_eq!(plan["start"]["nudge"], "as configured");
     assert_eq!(argv(&plan)[..2], ["claude", "--settings"]);

@@ -12,8 +12,8 @@ const NAMING: &[&str] = &[
     "[providers.p]\nenv = { LD_PRELOAD = \"x\" }\n",
     "[roles.r]\npre_start = [\"touch ../canary\"]\n",
     "[roles.r]\nsession_setup = [\"touch ../canary\"]\n",
-    "[providers.p]\nsession_setup_script = \"evil.sh\"\n",
-    "[providers.p]\nsession_live = [\"touch ../canary\"]\n",
+    "[roles.r]\nsession_setup = [\"./evil.sh\"]\n",
+    "[roles.r]\nsession_live = [\"touch ../canary\"]\n",
     "[backends.shell]\nsocket = \"evil.sock\"\n",
     "[backends.b]\nscript = \"./evil.sh\"\n",
     "[sessions]\ndefault_backend = \"exec:./evil.sh\"\n",
@@ -80,11 +80,11 @@ fn trust_covers_path_and_content_and_a_change_asks_again() {
     write(&script, "#!/bin/sh\necho two\n");
     launch().refuses(9, "untrusted");
     world.run(["trust"]).exits(0);
-    // A setup's script too, though no slash says that it is a path.
+    // A setup's script too.
     let (before, setup) =
         (fs::read_to_string(world.root().join(".fairway.toml")).unwrap(), world.root().join("setup.sh"));
     write(&setup, "#!/bin/sh\n");
-    world.configure(&format!("{before}session_setup_script = \"setup.sh\"\n"));
+    world.configure(&format!("{before}[roles.r]\nsession_setup = [\"./setup.sh\"]\n"));
     world.run(["trust"]).exits(0);
     launch().exits(0);
     write(&setup, "#!/bin/sh\n: more\n");

@@ -97,7 +97,10 @@ fn script_gets_the_fields_of_the_protocol_and_names_no_transcript_that_is_not_th
     let script = world.script("old", RECORDING);
     trust(
         &world,
-        &format!("[backends.old]\nscript = '{}'\n[roles.r]\nbackend = 'old'\nready_delay_ms = 1\n", script.display()),
+        &format!(
+            "[backends.old]\nscript = '{}'\n[roles.r]\nbackend = 'old'\nprovider = 'p'\n[providers.p]\nready_delay_ms = 1\n",
+            script.display()
+        ),
     );
     let session = world.launch(&["--role", "r", "--name", "a", "--", "true"]);
     assert_eq!(session["transcript"], Value::Null, "it writes none");

@@ -9,12 +9,15 @@ use crate::actions::App;
 use crate::actions::core::{other_host, session_events};
 use crate::actions::sessions::actor;
 use crate::actions::sessions::report::upsert::{self, LocalHost, SessionPatch};
-use crate::domain::SessionId;
 use crate::domain::lane::{Lane, LaneStatus};
 use crate::domain::rules::session_machine::{Report, SessionEvent};
 use crate::domain::session::Session;
+use crate::domain::{Role, SessionId};
 use crate::os::process::{ProcessKey, ProcessStatus};
 use crate::store::{ReadTx, WriteTx, lanes, session_reports, sessions};
+
+/// The role of a session that no launch has started and whose lane has no role.
+const BY_HAND: &str = "person";
 
 enum Resolved {
     Live(Session),
@@ -144,7 +147,7 @@ fn create(
     let role = app.actor.role.clone().or_else(|| lane.as_ref()?.role.clone());
     let patch = SessionPatch {
         id: app.actor.session.clone().filter(|_| own),
-        role: Some(role.unwrap_or_else(|| app.settings.hooks.role.clone())),
+        role: Some(role.map_or_else(|| Role::parse(BY_HAND), Ok)?),
         lane: app.actor.lane.clone().filter(|_| own).or_else(|| lane.map(|lane| lane.name)),
         provider: Some(caller.provider.clone()),
         external_session_id: Some(caller.external_session_id.clone()),

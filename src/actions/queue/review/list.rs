@@ -29,9 +29,7 @@ pub struct Requested {
 
 /// Whether to advise the person to limit the number of open reviews: more than one session is live, and no limit is set.
 pub fn is_capacity_advised(app: &App) -> Result<bool> {
-    let review = &app.settings.review;
-    let is_limited = review.capacity > 0 || review.per_role.values().any(|limit| *limit > 0);
-    Ok(!is_limited && app.read(|tx| Ok(sessions::live(tx)?.len() > 1))?)
+    Ok(app.settings.review.capacity == 0 && app.read(|tx| Ok(sessions::live(tx)?.len() > 1))?)
 }
 
 /// Whom or what a submitted task waits for, seen by one actor.

@@ -377,7 +377,7 @@ fn next(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>) -> Result<(Task, G
         matches!(chosen, Ok(None))
     };
     if left_by_predecessors(tx, claimant)?.into_iter().all(&mut consider) {
-        claimant.candidates(app).for_each(app, tx, consider)?;
+        claimant.candidates(app).for_each(tx, consider)?;
     }
     match chosen? {
         Some(chosen) => Ok(chosen),

@@ -8,7 +8,7 @@ use crate::actions::App;
 use crate::domain::Refusal;
 use crate::domain::claim::Takeover;
 use crate::domain::review::{OpenReview, Verdict};
-use crate::domain::rules::review::Capacity;
+use crate::domain::rules::review::check_capacity;
 use crate::domain::task::{Task, TaskStatus};
 use crate::store::tasks::{self, ListScope};
 use crate::store::{ReadTx, reviews};
@@ -16,8 +16,8 @@ use crate::store::{ReadTx, reviews};
 /// Filled when the first task is judged for which open reviews matter.
 pub(super) type OpenReviewsCache = OnceCell<Vec<OpenReview>>;
 
-pub(super) fn capacity(app: &App) -> Capacity<'_> {
-    Capacity { all: app.settings.review.capacity, per_role: &app.settings.review.per_role }
+pub(super) fn is_limited(app: &App) -> bool {
+    app.settings.review.capacity > 0
 }
 
 /// Refuses a fresh claim while too many reviews are open. A claim that takes over work, and the rework of a reviewed task, are
@@ -29,13 +29,13 @@ pub(super) fn check(
     takeover: &Takeover,
     cache: &OpenReviewsCache,
 ) -> Result<()> {
-    if !capacity(app).is_limited() || *takeover != Takeover::Fresh {
+    if !is_limited(app) || *takeover != Takeover::Fresh {
         return Ok(());
     }
     if cache.get().is_none() {
         let _ = cache.set(open(tx)?);
     }
-    match capacity(app).check(task, cache.get().map(Vec::as_slice).unwrap_or_default()) {
+    match check_capacity(app.settings.review.capacity, cache.get().map(Vec::as_slice).unwrap_or_default()) {
         Err(_) if is_reviewed(tx, task)? => Ok(()),
         checked => Ok(checked?),
     }
@@ -72,7 +72,7 @@ fn open(tx: &ReadTx<'_>) -> Result<Vec<OpenReview>> {
         } else {
             continue;
         };
-        found.push(OpenReview { task: task.id, role: task.fields.role, waits_for });
+        found.push(OpenReview { task: task.id, waits_for });
     }
     Ok(found)
 }

@@ -118,7 +118,7 @@ fn ready_here<T>(
 /// Returns the refusal that a fresh claim of any ready task would get because too many reviews are open. Returns `None` when
 /// at least one task can be claimed, when no task is ready, and when no limit is configured.
 pub fn held_back(app: &App, whom: ReadyFor<'_>) -> Result<Option<Refusal>> {
-    if !open_reviews::capacity(app).is_limited() {
+    if !open_reviews::is_limited(app) {
         return Ok(None);
     }
     let (free, refusal) = claimable(app, whom)?;
@@ -154,7 +154,7 @@ pub(in crate::actions) fn claimable(app: &App, whom: ReadyFor<'_>) -> Result<(Ve
 pub fn blocked_tasks(app: &App, whom: ReadyFor<'_>) -> Result<Vec<TaskView>> {
     app.read(|tx| {
         let (role, lane) = whom.scope(app, tx)?;
-        let is_limited = open_reviews::capacity(app).is_limited();
+        let is_limited = open_reviews::is_limited(app);
         let is_on_server = app.settings.store.is_on_server();
         let mut found = Vec::new();
         tasks::for_each(tx, ListScope::Open, |task| {

@@ -17,7 +17,7 @@ use crate::actions::core::{lookup, other_host};
 use crate::actions::queue::lane::checkout::{self, Presence};
 use crate::adapters::{self, BackendSource, ResolvedBackend, builtin_scripts};
 use crate::config::project::normalize;
-use crate::config::{ProgramSettings, ProviderSettings, RoleSettings, SessionMode, SetupSettings};
+use crate::config::{ProgramSettings, ProviderSettings, RoleSettings, SessionMode};
 use crate::domain::id::Label;
 use crate::domain::lane::Lane;
 use crate::domain::sandbox::SandboxClass;
@@ -52,11 +52,10 @@ pub(super) struct Choice {
     pub backend: ResolvedBackend,
     /// The launch without a terminal, when the backend is `acp`.
     pub structured: Option<StructuredLaunch>,
-    pub setup: SetupSettings,
 }
 
 impl Choice {
-    /// Chooses the provider, session id, backend and setup for `work`.
+    /// Chooses the provider, session id and backend for `work`.
     ///
     /// # Errors
     /// `exists` for the id of a live session; `not_found` for a backend or its multiplexer; `usage` when the provider does not
@@ -69,19 +68,19 @@ impl Choice {
         let backend = backend(app, request, &role, work.lane.as_ref(), &entry)?;
         check_multiplexer(app, &backend)?;
         let structured = structured::plan(app, request, &backend, &provider, &entry)?;
-        let setup = role.setup.clone().with_fallback(entry.setup.clone());
-        Ok(Self { work, role, provider, entry, id, backend, structured, setup })
+        Ok(Self { work, role, provider, entry, id, backend, structured })
     }
 
-    /// The program settings of the role, with the provider's as fallback. The role's settings count only when the launch uses the
-    /// role's provider or, for a role without a provider, when the request names none.
+    /// The program settings of the provider, with the role's command. That counts only when the launch uses the role's provider or,
+    /// for a role without a provider, when the request names none.
     pub(super) fn program_settings(&self, request: &LaunchRequest) -> ProgramSettings {
         let is_roles = match &self.role.provider {
             Some(own) => *own == self.provider,
             None => request.provider.is_none(),
         };
-        let above = if is_roles { self.role.program.clone() } else { ProgramSettings::default() };
-        above.with_fallback(self.entry.program.clone())
+        let own = self.role.command.clone().filter(|_| is_roles);
+        let settings = self.entry.program.clone();
+        ProgramSettings { command: own.or(settings.command), ..settings }
     }
 }
 
@@ -181,7 +180,7 @@ impl Place {
         }
         let worktree = worktree(app, request, lane)?;
         let is_there = worktree.is_dir();
-        let makes_worktree = choice.setup.pre_start.as_ref().is_some_and(|commands| !commands.is_empty());
+        let makes_worktree = !choice.role.setup.pre_start.is_empty();
         if !work.is_planned && !makes_worktree {
             check_worktree(app, request, lane, &worktree)?;
         }

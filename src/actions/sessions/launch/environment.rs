@@ -49,7 +49,7 @@ fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
 pub(super) fn requested(request: &LaunchRequest, choice: &Choice) -> Result<BTreeMap<String, String>, Refusal> {
     let mut requested = BTreeMap::new();
     let agent = choice.structured.iter().flat_map(|structured| &structured.env);
-    let configured = choice.entry.program.env.iter().chain(&choice.role.program.env).flatten();
+    let configured = choice.entry.program.env.iter().chain(&choice.role.env);
     for (name, value) in agent.chain(configured).chain(&request.env) {
         check_variable(name, value)?;
         requested.insert(name.clone(), value.clone());

@@ -270,7 +270,7 @@ impl<'a> Launch<'a> {
         program: Program,
         env: BTreeMap<String, String>,
     ) -> Result<StartConfig> {
-        let (session, setup, settings) = (&self.session, self.choice.setup.clone(), launched.settings.clone());
+        let (session, setup, settings) = (&self.session, self.choice.role.setup.clone(), launched.settings.clone());
         Ok(StartConfig {
             work_dir: session.worktree.clone(),
             command: Some(program.shell_text),
@@ -280,10 +280,9 @@ impl<'a> Launch<'a> {
             nudge: launched.prepared.typed_prompt.clone(),
             ready_prompt_prefix: settings.ready_prompt_prefix,
             ready_delay_ms: settings.ready_delay_ms,
-            pre_start: setup.pre_start,
-            session_setup: setup.session_setup,
-            session_setup_script: setup_script(self.app, setup.session_setup_script)?,
-            session_live: setup.session_live,
+            pre_start: given(setup.pre_start),
+            session_setup: given(setup.session_setup),
+            session_live: given(setup.session_live),
             terminal: terminal_size(self.app, &self.choice.backend),
             transcript: session.transcript.clone(),
             session_id: Some(session.id.to_string()),
@@ -323,22 +322,15 @@ fn additional_timeout(start: &StartConfig) -> Duration {
     let commands = [&start.pre_start, &start.session_setup, &start.session_live];
     let steps = commands.into_iter().map(|commands| commands.as_ref().map_or(0, Vec::len)).sum::<usize>()
         + usize::from(start.process_names.is_some())
-        + usize::from(start.ready_prompt_prefix.is_some())
-        + usize::from(start.session_setup_script.is_some());
+        + usize::from(start.ready_prompt_prefix.is_some());
     let delay = Duration::from_millis(start.ready_delay_ms.unwrap_or_default())
         + start.structured.as_ref().map_or(Duration::ZERO, |_| structured::SETUP_TIMEOUT);
     EACH.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX)).saturating_add(delay)
 }
 
-/// The path of the setup script, which must exist and be writable by this user only.
-fn setup_script(app: &App, configured: Option<String>) -> Result<Option<String>, Refusal> {
-    let Some(configured) = configured else { return Ok(None) };
-    let path = normalize(&app.project.root.join(&configured));
-    if !path.is_file() {
-        return Err(Refusal::not_found("setup script", path.display().to_string()));
-    }
-    adapters::check_permissions(&path)?;
-    path_text("session_setup_script", &path).map(Some)
+/// The commands, if there are any.
+fn given(commands: Vec<String>) -> Option<Vec<String>> {
+    Some(commands).filter(|commands| !commands.is_empty())
 }
 
 /// The configured socket in the form that scripts receive: `default`, or an absolute path.

@@ -30,10 +30,8 @@ pub(super) fn provider(
     role: &RoleSettings,
     lane: &Lane,
 ) -> Result<Option<Label>, Refusal> {
-    let is_decided = request.command.is_some()
-        || role.provider.is_some()
-        || role.program.command.is_some()
-        || lane.provider.is_some();
+    let is_decided =
+        request.command.is_some() || role.provider.is_some() || role.command.is_some() || lane.provider.is_some();
     if request.provider.is_some() || is_decided {
         return Ok(request.provider.clone());
     }

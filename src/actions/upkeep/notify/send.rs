@@ -12,7 +12,7 @@ use crate::actions::board::BoardCache;
 use crate::actions::core::trust;
 use crate::config::SinkSettings;
 use crate::domain::Refusal;
-use crate::domain::notification::{NotifySink, QuietWindow, ReceiptState};
+use crate::domain::notification::{NotifySink, ReceiptState};
 use crate::domain::rules::notifications::{self, Batch, MAX_ATTEMPTS, Plan, SinkWish, retry_delay};
 use crate::env::Timestamp;
 use crate::store::{events, notifications as receipts};
@@ -161,9 +161,9 @@ fn count_held(app: &App) -> Result<usize> {
 }
 
 /// The end of the quiet window; `None` when it is not quiet now, and when no window is set.
-pub(super) fn quiet_until(app: &App, window: Option<QuietWindow>) -> Option<Timestamp> {
+pub(super) fn quiet_until(app: &App) -> Option<Timestamp> {
     let now = app.env.now();
-    let window = window.filter(|window| window.contains(now.local_minute()))?;
+    let window = app.settings.notify.quiet.filter(|window| window.contains(now.local_minute()))?;
     Some(now.next_local_minute(window.end))
 }
 
@@ -205,8 +205,8 @@ impl Board {
         SinkWish {
             sink: sink.name.clone(),
             wanted: keys(&|kind| sink.wants(kind)),
-            urgent: keys(&|kind| sink.is_urgent(kind)).into_iter().collect(),
-            quiet_until: quiet_until(app, sink.quiet),
+            urgent: keys(&|kind| app.settings.notify.is_urgent(kind)).into_iter().collect(),
+            quiet_until: quiet_until(app),
         }
     }
 

@@ -31,7 +31,7 @@ pub fn state(app: &App, hook_providers: &[&str]) -> Result<NotifyStateView> {
         sinks: settings.sinks.iter().map(ToString::to_string).collect(),
         kinds: words(settings.kinds.as_deref()),
         quiet: settings.quiet.map(|window| window.to_string()),
-        quiet_until: quiet_until(app, settings.quiet).map(|at| at.to_string()),
+        quiet_until: quiet_until(app).map(|at| at.to_string()),
         per_sink: sinks.iter().filter(|sink| settings.per_sink.contains_key(sink.name.as_str())).map(own).collect(),
         untrusted: trust::require(app).err().filter(|_| runs_program).map(|error| format!("{error:#}")),
         items,
@@ -43,13 +43,7 @@ fn words(kinds: Option<&[NeedKind]>) -> Option<Vec<&'static str>> {
 }
 
 fn own(sink: &SinkSettings<'_>) -> SinkView {
-    SinkView {
-        sink: sink.name.to_string(),
-        kinds: words(sink.kinds),
-        quiet: sink.quiet.map(|window| window.to_string()),
-        quiet_kinds: words(Some(sink.quiet_kinds)).unwrap_or_default(),
-        actions: sink.actions,
-    }
+    SinkView { sink: sink.name.to_string(), kinds: words(sink.kinds), actions: sink.actions }
 }
 
 fn view(item: &str, sink: &SinkSettings<'_>, receipt: Option<&Receipt>) -> ReceiptView {
