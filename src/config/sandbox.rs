@@ -174,15 +174,8 @@ mod tests {
     fn settings_and_hooks_run_later_and_sources_do_not() {
         let defaults = sandbox_defaults();
         for later in [
-            ".vscode/tasks.json",
-            "web/.envrc",
-            ".gitattributes",
-            ".husky/pre-commit",
-            "a/.zed/settings.json",
-            "crates/a/.cargo/config.toml",
-            "shop.code-workspace",
-            "web/eslint.config.mjs",
-            ".github/workflows/ci.yml",
+            ".vscode/tasks.json", "web/.envrc", ".gitattributes", ".husky/pre-commit", "a/.zed/settings.json",
+            "crates/a/.cargo/config.toml", "shop.code-workspace", "web/eslint.config.mjs", ".github/workflows/ci.yml",
         ] {
             assert!(defaults.runs_later(later), "{later}");
         }
@@ -200,22 +193,10 @@ mod tests {
         assert_eq!(good.readable, ["/opt/x", "~/.gradle"]);
         assert_eq!(good.hosts.iter().map(ToString::to_string).collect::<Vec<_>>(), ["*.a.example:443"]);
         for bad in [
-            "readable = ['x']",
-            "readable = ['/']",
-            "writable = ['~/']",
-            "writable = ['/a/../b']",
-            "writable = ['~']",
-            "lane_writable = ['.git']",
-            "lane_writable = ['a/b']",
-            "lane_writable = ['..']",
-            "env = ['1A']",
-            "env = ['A=b']",
-            "network = 'some'",
-            "class = 'docker'",
-            "prefix = ['']",
-            "hosts = ['a.example']",
-            "hosts = ['*.com:443']",
-            "hosts = ['127.1:443']",
+            "readable = ['x']", "readable = ['/']", "writable = ['~/']", "writable = ['/a/../b']", "writable = ['~']",
+            "lane_writable = ['.git']", "lane_writable = ['a/b']", "lane_writable = ['..']", "env = ['1A']",
+            "env = ['A=b']", "network = 'some'", "class = 'docker'", "prefix = ['']", "hosts = ['a.example']",
+            "hosts = ['*.com:443']", "hosts = ['127.1:443']",
         ] {
             assert!(read(bad).is_err(), "{bad}");
         }

@@ -111,17 +111,8 @@ const SPAWN: OwnVerb = verb(
     &["exec", "spawn"],
     &["--pty", "--foreground"],
     &[
-        "--size",
-        "--wait-for",
-        "--timeout",
-        "--max-output",
-        "--watch",
-        "--watch-once",
-        "--cwd",
-        "--stdin",
-        "--queue",
-        "--recovery",
-        "--shell",
+        "--size", "--wait-for", "--timeout", "--max-output", "--watch", "--watch-once", "--cwd", "--stdin", "--queue",
+        "--recovery", "--shell",
     ],
 );
 

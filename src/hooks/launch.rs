@@ -82,11 +82,7 @@ impl ProviderHooks for KnownHooks {
             entries.iter().flat_map(|entry| &entry.hooks).filter_map(command_of).collect()
         };
         match codex_trust::query_program(
-            &question.program,
-            &question.args,
-            &question.env,
-            &question.worktree,
-            &commands,
+            &question.program, &question.args, &question.env, &question.worktree, &commands,
         ) {
             HookTrust::Trusted => HookVerdict::Runs,
             HookTrust::Skipped(how) => HookVerdict::Skipped(how),

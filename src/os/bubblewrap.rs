@@ -18,24 +18,8 @@ const OLDEST: (u32, u32) = (0, 8);
 const TRIAL_LIMIT: Duration = Duration::from_secs(10);
 /// The namespaces and mounts that each sandbox needs, around a program that does nothing.
 const TRIAL: &[&str] = &[
-    "--unshare-user",
-    "--unshare-pid",
-    "--unshare-ipc",
-    "--unshare-uts",
-    "--unshare-net",
-    "--disable-userns",
-    "--cap-drop",
-    "ALL",
-    "--die-with-parent",
-    "--ro-bind",
-    "/",
-    "/",
-    "--dev",
-    "/dev",
-    "--proc",
-    "/proc",
-    "--",
-    "true",
+    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--disable-userns",
+    "--cap-drop", "ALL", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--", "true",
 ];
 
 /// The obstacle that keeps the kernel from making the namespaces of a sandbox.

@@ -74,15 +74,8 @@ pub fn insert(tx: &WriteTx<'_>, task: &TaskId, claim: &Claim, place: &ClaimPlace
         tx.conn(),
         INSERT,
         &[
-            &task,
-            &claim.epoch,
-            &claim.claimant,
-            &claim.session,
-            &claim.role,
-            &claim.claimed_at,
-            &place.lane,
-            &place.worktree,
-            &place.assigned_lane,
+            &task, &claim.epoch, &claim.claimant, &claim.session, &claim.role, &claim.claimed_at, &place.lane,
+            &place.worktree, &place.assigned_lane,
         ],
     )?;
     Ok(())

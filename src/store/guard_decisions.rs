@@ -72,15 +72,8 @@ pub fn is_recorded(tx: &ReadTx<'_>, decision: &LoggedDecision, since: Timestamp)
         tx.conn(),
         RECORDED,
         &[
-            &decision.session_id,
-            &decision.run_id,
-            &since,
-            &decision.tool,
-            &decision.input,
-            &decision.allowed,
-            &decision.rule,
-            &decision.reason,
-            &decision.context,
+            &decision.session_id, &decision.run_id, &since, &decision.tool, &decision.input, &decision.allowed,
+            &decision.rule, &decision.reason, &decision.context,
         ],
         |_| Ok(()),
     )?;

@@ -7,24 +7,9 @@ use crate::common::rust_files::rust_files;
 
 /// Texts of a source that reads, or writes, a file of git.
 const READS: [&str; 18] = [
-    "join(\"HEAD\")",
-    "\"commondir\"",
-    "\"gitdir\"",
-    "\"config.worktree\"",
-    "\"packed-refs\"",
-    "join(\"worktrees\")",
-    "git_path(",
-    "\"info/alternates\"",
-    "\"rebase-merge",
-    "\".git/HEAD",
-    "\".git/config",
-    "\"reftable/",
-    "\"modules",
-    "\"shallow\"",
-    "join(\"refs",
-    "join(\"index",
-    "info/exclude",
-    "\"MERGE_HEAD\"",
+    "join(\"HEAD\")", "\"commondir\"", "\"gitdir\"", "\"config.worktree\"", "\"packed-refs\"", "join(\"worktrees\")",
+    "git_path(", "\"info/alternates\"", "\"rebase-merge", "\".git/HEAD", "\".git/config", "\"reftable/", "\"modules",
+    "\"shallow\"", "join(\"refs", "join(\"index", "info/exclude", "\"MERGE_HEAD\"",
 ];
 
 #[test]

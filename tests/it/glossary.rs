@@ -7,72 +7,22 @@ use std::path::{Path, PathBuf};
 
 /// Words that the glossary replaces, alone or as a part of an identifier.
 const FORBIDDEN_WORDS: &[&str] = &[
-    "bury",
-    "crowd",
-    "desk",
-    "door",
-    "doors",
-    "folder",
-    "folders",
-    "guest",
-    "guests",
-    "house",
-    "hurry",
-    "impatience",
-    "keeper",
-    "lifeline",
-    "newborn",
-    "nobody",
-    "owed",
-    "patience",
-    "remark",
-    "remarks",
-    "seat",
-    "seats",
-    "somebody",
-    "stillborn",
-    "turnstile",
-    "unseat",
-    "vendor",
-    "vendors",
-    "ward",
-    "whoever",
-    "whomever",
+    "bury", "crowd", "desk", "door", "doors", "folder", "folders", "guest", "guests", "house", "hurry", "impatience",
+    "keeper", "lifeline", "newborn", "nobody", "owed", "patience", "remark", "remarks", "seat", "seats", "somebody",
+    "stillborn", "turnstile", "unseat", "vendor", "vendors", "ward", "whoever", "whomever",
 ];
 
 /// Phrases that the style rules of `CONTRIBUTING.md` replace.
 const FORBIDDEN_PHRASES: &[&str] = &[
-    "a no,",
-    "a no.",
-    "a yes.",
-    "cannot be meant",
-    "cannot be told",
-    "is its own affair",
-    "sign of life",
-    "signs of life",
-    // A number before them decides: `plural::count`.
-    "commit(s)",
-    "event(s)",
-    "file(s)",
-    "job(s)",
-    "lane(s)",
-    "message(s)",
-    "review(s)",
-    "session(s)",
-    "task(s)",
+    "a no,", "a no.", "a yes.", "cannot be meant", "cannot be told", "is its own affair", "sign of life",
+    "signs of life", // A number before them decides: `plural::count`.
+    "commit(s)", "event(s)", "file(s)", "job(s)", "lane(s)", "message(s)", "review(s)", "session(s)", "task(s)",
 ];
 
 /// JSON keys, SQL columns, names of files and old spellings of commands: they are promises and stay. Each stands in quotes.
 const PROMISED: &[&str] = &[
-    "\"door\"",
-    "\"folder\"",
-    "\"gives no sign of life\"",
-    "\"remarks\"",
-    "trustedFolders.json",
-    "\"run_folder_left\"",
-    "\"run_folder_missing\"",
-    "\"seat\"",
-    "\"unseat\"",
+    "\"door\"", "\"folder\"", "\"gives no sign of life\"", "\"remarks\"", "trustedFolders.json", "\"run_folder_left\"",
+    "\"run_folder_missing\"", "\"seat\"", "\"unseat\"",
 ];
 
 /// The words of a line, in lower case: split at everything that is no letter, and inside an identifier at each capital.

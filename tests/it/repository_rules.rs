@@ -121,15 +121,8 @@ fn every_code_is_documented() {
         (
             "src/domain/refusal/mod.rs",
             &[
-                "#[code(Usage,",
-                "(NotFound,",
-                "(Conflict,",
-                "(Refused,",
-                "(Empty,",
-                "(External,",
-                "(Busy,",
-                "(Untrusted,",
-                "(Failure,",
+                "#[code(Usage,", "(NotFound,", "(Conflict,", "(Refused,", "(Empty,", "(External,", "(Busy,",
+                "(Untrusted,", "(Failure,",
             ],
         ),
         ("src/adapters/error.rs", &["=>"]),

@@ -191,11 +191,8 @@ impl App {
             return Ok(store);
         }
         if self.reader.get().is_none() {
-            let _ = self.reader.set(self.opened(open_store::for_reading(
-                &self.env,
-                &self.project,
-                &self.settings.store,
-            ))?);
+            let _ =
+                self.reader.set(self.opened(open_store::for_reading(&self.env, &self.project, &self.settings.store))?);
         }
         self.reader.get().ok_or_else(|| errors::internal("the store was not kept"))
     }
@@ -206,11 +203,8 @@ impl App {
             return Ok(store);
         }
         if self.writer.get().is_none() {
-            let _ = self.writer.set(self.opened(open_store::for_writing(
-                &self.env,
-                &self.project,
-                &self.settings.store,
-            ))?);
+            let _ =
+                self.writer.set(self.opened(open_store::for_writing(&self.env, &self.project, &self.settings.store))?);
         }
         self.writer.get().ok_or_else(|| errors::internal("the store was not kept"))
     }

@@ -99,12 +99,7 @@ fn send_for_job(app: &App, output: &OutputStore, id: &JobId, pending: &[PendingN
                     for notification in notifications.new {
                         let from = (SOURCE, Priority::Normal);
                         send::send_system(
-                            tx,
-                            &reader,
-                            from,
-                            notification.content,
-                            &notification.metadata,
-                            &notification.key,
+                            tx, &reader, from, notification.content, &notification.metadata, &notification.key,
                         )?;
                     }
                     Ok(notifications.acknowledged)

@@ -9,15 +9,7 @@ use super::probe_session::ProbeSession;
 
 const TAGS: [&str; 4] = ["a", "ab", "a-1", "a-10"];
 const OPERATIONS: &[&str] = &[
-    "stop",
-    "is-running",
-    "list-running",
-    "nudge",
-    "send-keys",
-    "interrupt",
-    "set-meta",
-    "get-meta",
-    "peek",
+    "stop", "is-running", "list-running", "nudge", "send-keys", "interrupt", "set-meta", "get-meta", "peek",
     "process-alive",
 ];
 

@@ -2,26 +2,9 @@
 
 /// Every operation of the protocol, and [`UNKNOWN`].
 pub const OPERATIONS: &[&str] = &[
-    "start",
-    "stop",
-    "interrupt",
-    "is-running",
-    "attach",
-    "process-alive",
-    "nudge",
-    "send-keys",
-    "set-meta",
-    "get-meta",
-    "remove-meta",
-    "peek",
-    "list-running",
-    "get-last-activity",
-    "clear-scrollback",
-    "copy-to",
-    "check-image",
-    "is-attached",
-    "protocol",
-    UNKNOWN,
+    "start", "stop", "interrupt", "is-running", "attach", "process-alive", "nudge", "send-keys", "set-meta",
+    "get-meta", "remove-meta", "peek", "list-running", "get-last-activity", "clear-scrollback", "copy-to",
+    "check-image", "is-attached", "protocol", UNKNOWN,
 ];
 
 /// Stands for any unknown operation.

@@ -37,35 +37,11 @@ pub struct SandboxFacts {
 /// Flags that stand in each vector. A user namespace is made also for root, so that no capability is left, and none can be made
 /// inside. The terminal stays the controlling one: the filter keeps programs from typing into it.
 const ALWAYS: &[&str] = &[
-    "--unshare-user",
-    "--unshare-pid",
-    "--unshare-ipc",
-    "--unshare-uts",
-    "--unshare-cgroup-try",
-    "--disable-userns",
-    "--cap-drop",
-    "ALL",
-    "--die-with-parent",
-    "--ro-bind",
-    "/",
-    "/",
-    "--dev",
-    "/dev",
-    "--proc",
-    "/proc",
+    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--disable-userns",
+    "--cap-drop", "ALL", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
     // Bubblewrap itself leaves them writable for root.
-    "--ro-bind",
-    "/proc/sys",
-    "/proc/sys",
-    "--ro-bind-try",
-    "/proc/sysrq-trigger",
-    "/proc/sysrq-trigger",
-    "--ro-bind-try",
-    "/proc/irq",
-    "/proc/irq",
-    "--ro-bind-try",
-    "/proc/bus",
-    "/proc/bus",
+    "--ro-bind", "/proc/sys", "/proc/sys", "--ro-bind-try", "/proc/sysrq-trigger", "/proc/sysrq-trigger",
+    "--ro-bind-try", "/proc/irq", "/proc/irq", "--ro-bind-try", "/proc/bus", "/proc/bus",
 ];
 
 /// The arguments of bubblewrap that come before the program.

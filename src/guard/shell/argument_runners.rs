@@ -34,13 +34,7 @@ impl ShellAnalysis {
                 } else if long.starts_with("rep") {
                     replaced = Some("{}".to_owned());
                 } else if [
-                    "arg-file",
-                    "delimiter",
-                    "max-args",
-                    "max-procs",
-                    "max-chars",
-                    "process-slot-var",
-                    "max-lines",
+                    "arg-file", "delimiter", "max-args", "max-procs", "max-chars", "process-slot-var", "max-lines",
                 ]
                 .iter()
                 .any(|known| known.starts_with(long))

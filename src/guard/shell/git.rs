@@ -6,51 +6,16 @@ use super::git_commands::{is_own_command, takes_value};
 
 /// Settings whose text git runs, or that change what it does elsewhere.
 const EXECUTED_SETTINGS: &[&str] = &[
-    "core.editor",
-    "core.pager",
-    "core.askpass",
-    "core.gitproxy",
-    "core.fsmonitor",
-    "sequence.editor",
-    "diff.external",
-    "gpg.program",
-    "gpg.ssh.program",
-    "interactive.difffilter",
-    "uploadpack.packobjectshook",
-    "credential.helper",
+    "core.editor", "core.pager", "core.askpass", "core.gitproxy", "core.fsmonitor", "sequence.editor", "diff.external",
+    "gpg.program", "gpg.ssh.program", "interactive.difffilter", "uploadpack.packobjectshook", "credential.helper",
 ];
 const UNSAFE_SETTINGS: &[&str] = &[
-    "include",
-    "includeif",
-    "push",
-    "url",
-    "remote",
-    "branch",
-    "protocol",
-    "core.hookspath",
-    "core.worktree",
-    "hook",
-    "help",
-    "alias",
+    "include", "includeif", "push", "url", "remote", "branch", "protocol", "core.hookspath", "core.worktree", "hook",
+    "help", "alias",
 ];
 const EXECUTED_SETTING_SUFFIXES: &[&str] = &[
-    "command",
-    ".cmd",
-    ".textconv",
-    ".driver",
-    ".clean",
-    ".smudge",
-    ".process",
-    ".helper",
-    ".program",
-    ".tool",
-    ".path",
-    ".update",
-    ".editor",
-    ".receivepack",
-    ".uploadpack",
-    ".vcs",
-    ".proxy",
+    "command", ".cmd", ".textconv", ".driver", ".clean", ".smudge", ".process", ".helper", ".program", ".tool",
+    ".path", ".update", ".editor", ".receivepack", ".uploadpack", ".vcs", ".proxy",
 ];
 
 /// The index of git's subcommand in `argv`, and whether the options before it are known. When one of them is an expansion, its

@@ -14,42 +14,15 @@ const SHELLS: &[&str] = &[
 
 /// Variables whose text a program runs, whatever it says.
 const EXECUTED_VARIABLES: &[&str] = &[
-    "BASH_ENV",
-    "PROMPT_COMMAND",
-    "BASH_ALIASES",
-    "BASH_CMDS",
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "PERL5OPT",
-    "PERL5DB",
-    "RUBYOPT",
-    "PYTHONSTARTUP",
-    "PYTHONINSPECT",
-    "ZDOTDIR",
-    "LESSOPEN",
-    "LESSCLOSE",
-    "MAKEFLAGS",
-    "MAKEFILES",
-    "GNUMAKEFLAGS",
-    "MFLAGS",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_COUNT",
-    "GIT_EXEC_PATH",
-    "TAR_OPTIONS",
-    "PYTHONPATH_STARTUP",
-    "INPUTRC",
+    "BASH_ENV", "PROMPT_COMMAND", "BASH_ALIASES", "BASH_CMDS", "LD_PRELOAD", "LD_AUDIT", "PERL5OPT", "PERL5DB",
+    "RUBYOPT", "PYTHONSTARTUP", "PYTHONINSPECT", "ZDOTDIR", "LESSOPEN", "LESSCLOSE", "MAKEFLAGS", "MAKEFILES",
+    "GNUMAKEFLAGS", "MFLAGS", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT", "GIT_EXEC_PATH", "TAR_OPTIONS",
+    "PYTHONPATH_STARTUP", "INPUTRC",
 ];
 
 /// Variables that name a directory to which programs write.
 const TARGET_VARIABLES: &[&str] = &[
-    "CARGO_TARGET_DIR",
-    "CARGO_INSTALL_ROOT",
-    "DESTDIR",
-    "PREFIX",
-    "GOBIN",
-    "npm_config_prefix",
-    "BUILD_DIR",
-    "OUT_DIR",
+    "CARGO_TARGET_DIR", "CARGO_INSTALL_ROOT", "DESTDIR", "PREFIX", "GOBIN", "npm_config_prefix", "BUILD_DIR", "OUT_DIR",
 ];
 
 /// Variables that name the directories and files that git writes.
@@ -62,21 +35,8 @@ const COMMAND_VARIABLE_SUFFIXES: &[&str] =
 
 /// Files that common tools generate.
 const KNOWN_SOURCED_FILES: &[&str] = &[
-    "bin/activate",
-    ".cargo/env",
-    ".env",
-    ".nvm/nvm.sh",
-    "/nvm.sh",
-    ".bashrc",
-    ".bash_profile",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    "/etc/profile",
-    "conda.sh",
-    ".sdkman/bin/sdkman-init.sh",
-    ".asdf/asdf.sh",
-    "venv/bin/activate",
+    "bin/activate", ".cargo/env", ".env", ".nvm/nvm.sh", "/nvm.sh", ".bashrc", ".bash_profile", ".profile", ".zshrc",
+    ".zshenv", "/etc/profile", "conda.sh", ".sdkman/bin/sdkman-init.sh", ".asdf/asdf.sh", "venv/bin/activate",
     ".ghcup/env",
 ];
 

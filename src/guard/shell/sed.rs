@@ -235,36 +235,14 @@ mod tests {
     #[test]
     fn scripts_of_sed_that_run_commands_are_told_from_others() {
         for script in [
-            "1e git push -f",
-            "e",
-            "s/a/b/e",
-            "s/.*/git push/ge",
-            "s|a|b|e",
-            "/x/e ls",
-            "p;e ls",
-            "{e\n}",
-            "s/a/b",
-            "$!{e ls\n}",
-            "1~2e",
-            "s/x/y/;1e z",
+            "1e git push -f", "e", "s/a/b/e", "s/.*/git push/ge", "s|a|b|e", "/x/e ls", "p;e ls", "{e\n}", "s/a/b",
+            "$!{e ls\n}", "1~2e", "s/x/y/;1e z",
         ] {
             assert!(script_runs_command(script), "{script}");
         }
         for script in [
-            "s/a/b/g",
-            "1,20p",
-            "/re/d",
-            "$d",
-            "s/[/]x/y/;p",
-            "a\\ text e",
-            "/a/,/b/{s/e/f/;p}",
-            "y/abc/def/",
-            "2q",
-            "s/a/e/",
-            ":a;N;$!ba;s/\\n/ /g",
-            "/^$/d",
-            "s#a/b#c/e#g",
-            "r e",
+            "s/a/b/g", "1,20p", "/re/d", "$d", "s/[/]x/y/;p", "a\\ text e", "/a/,/b/{s/e/f/;p}", "y/abc/def/", "2q",
+            "s/a/e/", ":a;N;$!ba;s/\\n/ /g", "/^$/d", "s#a/b#c/e#g", "r e",
         ] {
             // A delimiter in brackets is read differently by different versions.
             assert_eq!(script_runs_command(script), script.contains("[/]"), "{script}");

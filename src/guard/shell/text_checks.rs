@@ -45,15 +45,7 @@ pub(super) fn trusts_home(text: &str) -> bool {
         })
     };
     let sets = [
-        "declare",
-        "typeset",
-        "printf -v",
-        "readonly",
-        "local -n",
-        "mapfile",
-        "readarray",
-        "read ",
-        "export $",
+        "declare", "typeset", "printf -v", "readonly", "local -n", "mapfile", "readarray", "read ", "export $",
         "export \"$",
     ];
     is_read_only("HOME") && is_read_only("PWD") && !sets.iter().any(|word| text.contains(word)) && !text.contains("${!")

@@ -7,30 +7,9 @@ use super::arg::Arg;
 
 /// Commands that set variables in ways that are not followed.
 const OTHER_SETTERS: &[&str] = &[
-    "declare",
-    "typeset",
-    "printf -v",
-    "readonly",
-    "local -",
-    "mapfile",
-    "readarray",
-    "read ",
-    "getopts",
-    "let ",
-    "unset",
-    "eval",
-    "source",
-    "IFS",
-    "${!",
-    "((",
-    "set --",
-    "export $",
-    "export \"$",
-    "coproc",
-    "select ",
-    "\n. ",
-    "; . ",
-    "&& . ",
+    "declare", "typeset", "printf -v", "readonly", "local -", "mapfile", "readarray", "read ", "getopts", "let ",
+    "unset", "eval", "source", "IFS", "${!", "((", "set --", "export $", "export \"$", "coproc", "select ", "\n. ",
+    "; . ", "&& . ",
 ];
 
 /// The variables of one shell.

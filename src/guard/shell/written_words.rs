@@ -9,34 +9,9 @@ use crate::guard::same_commands;
 
 /// Commands of git that change nothing in the directory.
 const GIT_READ_COMMANDS: &[&str] = &[
-    "blame",
-    "cat-file",
-    "describe",
-    "diff",
-    "for-each-ref",
-    "grep",
-    "log",
-    "ls-files",
-    "ls-remote",
-    "ls-tree",
-    "merge-base",
-    "rev-list",
-    "rev-parse",
-    "shortlog",
-    "show",
-    "show-ref",
-    "status",
-    "var",
-    "version",
-    "cherry",
-    "reflog",
-    "help",
-    "name-rev",
-    "check-ignore",
-    "count-objects",
-    "diff-tree",
-    "whatchanged",
-    "range-diff",
+    "blame", "cat-file", "describe", "diff", "for-each-ref", "grep", "log", "ls-files", "ls-remote", "ls-tree",
+    "merge-base", "rev-list", "rev-parse", "shortlog", "show", "show-ref", "status", "var", "version", "cherry",
+    "reflog", "help", "name-rev", "check-ignore", "count-objects", "diff-tree", "whatchanged", "range-diff",
 ];
 
 /// Commands of the `sqlite3` program that write the file behind them.

@@ -42,24 +42,8 @@ pub struct ChangedLines {
 
 /// The beginnings of lines that register something: imports, modules, entries of a text.
 const LIST_STARTS: [&str; 18] = [
-    "import ",
-    "from ",
-    "use ",
-    "pub use ",
-    "pub(crate) use ",
-    "mod ",
-    "pub mod ",
-    "pub(crate) mod ",
-    "pub(super) mod ",
-    "#include",
-    "require",
-    "export ",
-    "using ",
-    "@import",
-    "- ",
-    "* ",
-    "+ ",
-    "| ",
+    "import ", "from ", "use ", "pub use ", "pub(crate) use ", "mod ", "pub mod ", "pub(crate) mod ",
+    "pub(super) mod ", "#include", "require", "export ", "using ", "@import", "- ", "* ", "+ ", "| ",
 ];
 
 /// Whether a line is an entry of a list: it registers something, or ends as an element does.
@@ -79,21 +63,8 @@ fn is_list(text: &[u8]) -> bool {
 /// The arguments of the `git diff-tree` call whose output [`parse`] reads.
 pub(super) fn arguments<'a>(from: &'a str, to: &'a str) -> [&'a str; 15] {
     [
-        "diff-tree",
-        "-r",
-        "-z",
-        "--raw",
-        "--numstat",
-        "-p",
-        "-U0",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-color",
-        "--no-abbrev",
-        "--src-prefix=a/",
-        from,
-        to,
+        "diff-tree", "-r", "-z", "--raw", "--numstat", "-p", "-U0", "--no-renames", "--no-ext-diff", "--no-textconv",
+        "--no-color", "--no-abbrev", "--src-prefix=a/", from, to,
     ]
 }
 

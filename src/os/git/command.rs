@@ -34,16 +34,8 @@ const REPOSITORY_VARS: &[&str] = &[
 
 /// Switched off: programs that a repository's configuration names, also by way of its submodules and of signed commits.
 const SWITCHED_OFF: [&str; 10] = [
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "submodule.recurse=false",
-    "-c",
-    "diff.submodule=short",
-    "-c",
-    "log.showSignature=false",
+    "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false", "-c",
+    "diff.submodule=short", "-c", "log.showSignature=false",
 ];
 
 /// Objects that are not here are not fetched: a repository's configuration names the program and the address. Git before 2.45

@@ -22,15 +22,8 @@ const RACY: Duration = Duration::from_secs(2);
 
 /// Variables of git that say nothing about a repository or its configuration.
 const IRRELEVANT: [&str; 9] = [
-    "GIT_ASKPASS",
-    "GIT_AUTHOR_",
-    "GIT_COMMITTER_",
-    "GIT_EDITOR",
-    "GIT_OPTIONAL_LOCKS",
-    "GIT_PAGER",
-    "GIT_SEQUENCE_EDITOR",
-    "GIT_SSH",
-    "GIT_TERMINAL_PROMPT",
+    "GIT_ASKPASS", "GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_EDITOR", "GIT_OPTIONAL_LOCKS", "GIT_PAGER",
+    "GIT_SEQUENCE_EDITOR", "GIT_SSH", "GIT_TERMINAL_PROMPT",
 ];
 
 impl RepositoryFacts {

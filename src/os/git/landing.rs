@@ -18,20 +18,8 @@ const REFLOG_MESSAGE: &str = "fairway land";
 
 /// Nothing may start work in the background: it would hold the lock of the landing.
 const FAST_FORWARD: [&str; 14] = [
-    "-c",
-    "gc.auto=0",
-    "-c",
-    "maintenance.auto=false",
-    "-c",
-    "submodule.recurse=false",
-    "-c",
-    "advice.diverging=false",
-    "merge",
-    "--ff-only",
-    "--no-overwrite-ignore",
-    "--no-autostash",
-    "--no-stat",
-    "--quiet",
+    "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "submodule.recurse=false", "-c", "advice.diverging=false",
+    "merge", "--ff-only", "--no-overwrite-ignore", "--no-autostash", "--no-stat", "--quiet",
 ];
 
 /// The files of a worktree that show an unfinished operation, with its name.

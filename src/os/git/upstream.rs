@@ -126,16 +126,8 @@ impl Git<'_> {
         let update = format!("+{}:{}", upstream.full_branch(), upstream.tracking);
         // Nothing else is fetched, and nothing goes on in the background.
         let args = [
-            "-c",
-            "gc.auto=0",
-            "-c",
-            "maintenance.auto=false",
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--no-recurse-submodules",
-            "--no-write-fetch-head",
-            "--refmap=",
+            "-c", "gc.auto=0", "-c", "maintenance.auto=false", "fetch", "--quiet", "--no-tags",
+            "--no-recurse-submodules", "--no-write-fetch-head", "--refmap=",
         ];
         let programs = self.network_programs()?;
         let done = self.run_on_network(

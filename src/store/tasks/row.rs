@@ -41,11 +41,7 @@ macro_rules! select {
         $crate::store::sql::Statement {
             sqlite: $crate::store::tasks::row::columns!("", "", "", "", $rest),
             postgres: $crate::store::tasks::row::columns!(
-                " ORDER BY label",
-                " ORDER BY glob",
-                " ORDER BY depends_on",
-                " ORDER BY name",
-                $rest
+                " ORDER BY label", " ORDER BY glob", " ORDER BY depends_on", " ORDER BY name", $rest
             ),
         }
     };

@@ -97,16 +97,7 @@ fn real_agents_do_their_work_in_sandboxes_and_it_is_landed() {
         let prompt = format!("do RUN[[{}]]", one.work());
         let way: &[&str] = if one.is_structured { &["--structured"] } else { &["--backend", "tmux"] };
         let words = [
-            "--id",
-            one.lane,
-            "--role",
-            "dev",
-            "--lane",
-            one.lane,
-            "--provider",
-            one.provider,
-            "--sandbox",
-            "namespace",
+            "--id", one.lane, "--role", "dev", "--lane", one.lane, "--provider", one.provider, "--sandbox", "namespace",
         ];
         let launched = world.launch(&[&words, way, &["--prompt", &prompt]].concat());
         let is_off = launched["notes"].to_string().contains("the own sandbox of codex is off");

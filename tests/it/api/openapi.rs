@@ -33,11 +33,7 @@ fn schemathesis(world: &TestProject, server: &Server, args: &[&str]) -> CommandO
     command.args(["run", description.to_str().unwrap(), "--url", &url, "--header", &bearer]);
     command.args(["--phases", "examples,coverage,fuzzing", "--seed", "1", "--request-timeout", "60", "--no-color"]);
     command.args([
-        "--suppress-health-check",
-        "all",
-        "--continue-on-failure",
-        "--exclude-path-regex",
-        "^/(stream|events)$",
+        "--suppress-health-check", "all", "--continue-on-failure", "--exclude-path-regex", "^/(stream|events)$",
     ]);
     command.args(args).output().unwrap().into()
 }

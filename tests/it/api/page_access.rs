@@ -76,12 +76,8 @@ fn every_answer_forbids_the_browser_what_the_page_does_not_need() {
         assert!(!answer.body.contains("=\"/") && !answer.body.contains("\"/."), "{}", answer.body);
         let policy = answer.header("content-security-policy").unwrap();
         for rule in [
-            "default-src 'none'",
-            "script-src 'self'",
-            "style-src 'self'",
-            "manifest-src 'self'",
-            "frame-ancestors 'none'",
-            "base-uri 'none'",
+            "default-src 'none'", "script-src 'self'", "style-src 'self'", "manifest-src 'self'",
+            "frame-ancestors 'none'", "base-uri 'none'",
         ] {
             assert!(policy.contains(rule), "{policy}");
         }

@@ -233,17 +233,7 @@ fn put_off_card_goes_behind_the_others() {
 fn lane_usage_and_search_show_what_the_commands_print() {
     let world = submitted_work(&[("ui.txt", "one\n")]);
     world.run([
-        "--session",
-        "dev",
-        "evidence",
-        "add",
-        "T-1",
-        "--kind",
-        "tests",
-        "--result",
-        "pass",
-        "--command",
-        "make",
+        "--session", "dev", "evidence", "add", "T-1", "--kind", "tests", "--result", "pass", "--command", "make",
     ]);
     world.run(["prompt", "dev", "look at the total"]);
     world.run(["--session", "dev", "exec", "spawn", "--", "echo", "built"]).exits(0);

@@ -405,26 +405,15 @@ fn landing_runs_no_program_that_lanes_or_the_repository_name() {
     fs::write(root.join("shared.txt"), "1\n2\n3\n4\nMAIN\n").unwrap();
     world.git(&root, &["commit", "--quiet", "--all", "--message=main"]);
     for key in [
-        "merge.evil.driver",
-        "diff.evil.textconv",
-        "diff.external",
-        "core.fsmonitor",
-        "core.pager",
-        "filter.evil.clean",
+        "merge.evil.driver", "diff.evil.textconv", "diff.external", "core.fsmonitor", "core.pager", "filter.evil.clean",
     ] {
         world.git(&root, &["config", key, &evil]);
     }
     let hooks = root.join(".git/hooks");
     fs::create_dir_all(&hooks).unwrap();
     for hook in [
-        "post-merge",
-        "pre-merge-commit",
-        "reference-transaction",
-        "post-checkout",
-        "pre-commit",
-        "post-rewrite",
-        "commit-msg",
-        "post-index-change",
+        "post-merge", "pre-merge-commit", "reference-transaction", "post-checkout", "pre-commit", "post-rewrite",
+        "commit-msg", "post-index-change",
     ] {
         fs::copy(&script, hooks.join(hook)).unwrap();
     }

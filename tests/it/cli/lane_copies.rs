@@ -53,26 +53,9 @@ fn copies_are_the_files_that_git_names_for_both_lists() {
     );
     let root = world.root();
     for path in [
-        ".env",
-        ".env.local",
-        ".env.example",
-        "app/.env",
-        "secret/no",
-        "secret/deep/er/yes",
-        "node_modules/a/keep.txt",
-        "node_modules/a/other.txt",
-        "a.key",
-        "public.key",
-        "app/b.key",
-        "build/out",
-        "build/in",
-        "sub/build/out",
-        "odd name",
-        "odd\nline",
-        "odd\"quote'",
-        "odd*",
-        " odd is not ignored",
-        "odd\u{1b}[31m",
+        ".env", ".env.local", ".env.example", "app/.env", "secret/no", "secret/deep/er/yes", "node_modules/a/keep.txt",
+        "node_modules/a/other.txt", "a.key", "public.key", "app/b.key", "build/out", "build/in", "sub/build/out",
+        "odd name", "odd\nline", "odd\"quote'", "odd*", " odd is not ignored", "odd\u{1b}[31m",
     ] {
         write(&root.join(path), path);
     }

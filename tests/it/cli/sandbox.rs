@@ -333,13 +333,7 @@ fn content_without_a_required_filter_is_not_taken_out_of_a_sandbox() {
 
 /// What the agents read in the home outside of a sandbox.
 const STATES: [&str; 8] = [
-    ".claude",
-    ".claude.json",
-    ".codex",
-    ".gemini",
-    ".qwen",
-    ".local/share/opencode",
-    ".cache/opencode",
+    ".claude", ".claude.json", ".codex", ".gemini", ".qwen", ".local/share/opencode", ".cache/opencode",
     ".config/opencode",
 ];
 

@@ -55,15 +55,8 @@ fn hits_of_every_kind_come_newest_first_with_masked_excerpts() {
     assert_eq!(
         hits(&world, &["tax"]),
         [
-            "transcript m1",
-            "message 2",
-            "message 1",
-            "review 1",
-            "handoff 1",
-            "evidence 1",
-            "checkpoint 1",
-            "task T-1",
-            "transcript m1"
+            "transcript m1", "message 2", "message 1", "review 1", "handoff 1", "evidence 1", "checkpoint 1",
+            "task T-1", "transcript m1"
         ]
     );
     let found = world.json(["search", "tax", "--limit", "2"]);

@@ -216,21 +216,8 @@ fn session_is_one_document_wherever_it_appears() {
     };
     assert_eq!(show(), listed);
     let seen = [
-        "alive",
-        "alive_source",
-        "alive_reason",
-        "holds",
-        "doing",
-        "seen_at",
-        "seen_by",
-        "activity_source",
-        "activity_at",
-        "turn_end",
-        "parked",
-        "silence",
-        "unguarded",
-        "other_host",
-        "stopped_by",
+        "alive", "alive_source", "alive_reason", "holds", "doing", "seen_at", "seen_by", "activity_source",
+        "activity_at", "turn_end", "parked", "silence", "unguarded", "other_host", "stopped_by",
     ];
     let without_seen = |mut shown: Value| {
         for key in seen {

@@ -179,20 +179,8 @@ fn each_question_of_a_coordinator_is_answered_by_one_command() {
     }
     let keys: Vec<&String> = board.as_object().unwrap().keys().collect();
     let expected = [
-        "at",
-        "claims",
-        "cost_usd",
-        "counts",
-        "inbox",
-        "jobs",
-        "landing",
-        "lanes",
-        "needs_you",
-        "project",
-        "seq",
-        "sessions",
-        "turns_without_cost",
-        "version",
+        "at", "claims", "cost_usd", "counts", "inbox", "jobs", "landing", "lanes", "needs_you", "project", "seq",
+        "sessions", "turns_without_cost", "version",
     ];
     let mut keys: Vec<&str> = keys.into_iter().map(String::as_str).collect();
     keys.sort_unstable();

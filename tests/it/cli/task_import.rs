@@ -200,13 +200,7 @@ fn dry_run_reports_and_writes_nothing() {
 fn file_without_tasks_is_refused() {
     let world = TestProject::new();
     for text in [
-        "",
-        "# Shop\n",
-        "# Shop\n# A shop\n\n---\n",
-        "[]",
-        "{\"tasks\":[]}",
-        "tasks: []\n",
-        "- id: a\n",
+        "", "# Shop\n", "# Shop\n# A shop\n\n---\n", "[]", "{\"tasks\":[]}", "tasks: []\n", "- id: a\n",
         "# Shop\n\nA shop.\n",
     ] {
         let run = world.run_with_stdin(["task", "import", "-", "--json"], text.as_bytes());
@@ -235,37 +229,9 @@ fn exported_tasks_are_the_same_after_an_import() {
     let (from, to) = (TestProject::new(), TestProject::new());
     from.run(["task", "import", BACKLOG]).exits(0);
     let odd = [
-        "yes",
-        "~",
-        "0x1f",
-        "1e3",
-        "2024-01-01",
-        "- a",
-        "a: b",
-        "# no",
-        " padded ",
-        "'",
-        "\"",
-        "\\n",
-        "a\tb\nc",
-        "|",
-        ">",
-        "*a",
-        "&a",
-        "!a",
-        "%",
-        "@",
-        "`",
-        "{",
-        "[",
-        "…",
-        "a\u{2028}b",
-        "\u{202e}x",
-        "\u{feff}x",
-        "null",
-        ".inf",
-        "\n\nx\n\n",
-        "é👋",
+        "yes", "~", "0x1f", "1e3", "2024-01-01", "- a", "a: b", "# no", " padded ", "'", "\"", "\\n", "a\tb\nc", "|",
+        ">", "*a", "&a", "!a", "%", "@", "`", "{", "[", "…", "a\u{2028}b", "\u{202e}x", "\u{feff}x", "null", ".inf",
+        "\n\nx\n\n", "é👋",
     ];
     for (number, title) in odd.iter().enumerate() {
         let (id, body) = (format!("odd-{number}"), format!("--body={title}"));

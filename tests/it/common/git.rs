@@ -10,14 +10,9 @@ impl TestProject {
     #[track_caller]
     pub fn git(&self, folder: &Path, args: &[&str]) -> String {
         let mut command = self.command("git");
-        command.current_dir(folder).args([
-            "-c",
-            "user.name=a",
-            "-c",
-            "user.email=a@b",
-            "-c",
-            "protocol.file.allow=always",
-        ]);
+        command
+            .current_dir(folder)
+            .args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]);
         let run: CommandOutput = command.args(args).output().unwrap().into();
         run.exits(0).stdout
     }

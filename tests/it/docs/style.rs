@@ -8,24 +8,9 @@ use super::{pages, root, text};
 
 /// Words that the glossary replaces, for every page that people write.
 const FORBIDDEN: &[&str] = &[
-    r"\bwhoever\b",
-    r"\bwhomever\b",
-    r"\bnobody\b",
-    r"\bsomebody\b",
-    r"\bone who\b",
-    r"\ba no\b",
-    r"\bvendors?\b",
-    r"\bfolders?\b",
-    r"\bsign of life\b",
-    r"\bclaimer\b",
-    r"\bholders?\b",
-    r"\bkeeper\b",
-    r"\bcannot be meant\b",
-    r"\bbackground runs?\b",
-    r"\bsit down\b",
-    r"\bin the way\b",
-    r"\bcannot be told\b",
-    r"\bwith a sentence\b",
+    r"\bwhoever\b", r"\bwhomever\b", r"\bnobody\b", r"\bsomebody\b", r"\bone who\b", r"\ba no\b", r"\bvendors?\b",
+    r"\bfolders?\b", r"\bsign of life\b", r"\bclaimer\b", r"\bholders?\b", r"\bkeeper\b", r"\bcannot be meant\b",
+    r"\bbackground runs?\b", r"\bsit down\b", r"\bin the way\b", r"\bcannot be told\b", r"\bwith a sentence\b",
 ];
 
 /// The glossary has a column of words that are not used; the guarantees name tests.

@@ -84,16 +84,7 @@ fn environment_file_is_private_and_removed_after_use() {
     let place = JobProject::of_world(&world);
     let text = "echo \"$CANARY ${GONE-unset} $EMPTY.\" >seen; while [ ! -e go ]; do sleep 0.02; done";
     let mut command = place.fairway([
-        "exec",
-        "spawn",
-        "--quiet",
-        "--env",
-        "CANARY=c4n4ry-d34db33f",
-        "--env",
-        "GONE",
-        "--env",
-        "EMPTY=",
-        "--shell",
+        "exec", "spawn", "--quiet", "--env", "CANARY=c4n4ry-d34db33f", "--env", "GONE", "--env", "EMPTY=", "--shell",
         text,
     ]);
     let run = command.env("GONE", "here").output().unwrap();

@@ -296,10 +296,7 @@ fn rule_about_the_command_holds_for_pushes_of_programs() {
     pushing.passes(&root, &in_script("git push --quiet"));
     pushing.sh(&root, "git commit --quiet --amend --allow-empty -m two").exits(0);
     for line in [
-        "git push -f",
-        "git push --no-verify -f",
-        "git push origin +main",
-        "git push --force-with-lease",
+        "git push -f", "git push --no-verify -f", "git push origin +main", "git push --force-with-lease",
         "git push --mirror",
     ] {
         pushing.denied(&root, &in_script(line));
@@ -414,12 +411,7 @@ fn hook_in_a_usual_repository_starts_no_other_git() {
 #[test]
 fn settings_of_the_user_are_kept_and_nothing_is_set_without_such_a_rule() {
     let pushing = Pushing::new(&[
-        "--env",
-        "GIT_CONFIG_COUNT=1",
-        "--env",
-        "GIT_CONFIG_KEY_0=user.nick",
-        "--env",
-        "GIT_CONFIG_VALUE_0=ann",
+        "--env", "GIT_CONFIG_COUNT=1", "--env", "GIT_CONFIG_KEY_0=user.nick", "--env", "GIT_CONFIG_VALUE_0=ann",
     ]);
     let root = pushing.world.root();
     assert_eq!(pushing.sh(&root, "git config user.nick").stdout, "ann\n");

@@ -59,28 +59,9 @@ fn deny_beats_allow() {
         assert!(judged.allowed && judged.explicitly_allowed, "{text}: {judged:?}");
     }
     for text in [
-        "git push",
-        "git -C x push",
-        "cargo test",
-        "ls; cargo test",
-        "ls $(rm x)",
-        "ls > out",
-        "/tmp/ls",
-        "./git status",
-        "sudo ls",
-        "PATH=/tmp ls",
-        "X=1; ls",
-        "X=1",
-        "ls() { rm x; }; ls",
-        "sh -c ls",
-        "$X",
-        "git \"$X\"",
-        "ls '",
-        "",
-        "alias ls=rm; ls",
-        "env ls",
-        "ls <(rm x)",
-        "eval ls",
+        "git push", "git -C x push", "cargo test", "ls; cargo test", "ls $(rm x)", "ls > out", "/tmp/ls",
+        "./git status", "sudo ls", "PATH=/tmp ls", "X=1; ls", "X=1", "ls() { rm x; }; ls", "sh -c ls", "$X",
+        "git \"$X\"", "ls '", "", "alias ls=rm; ls", "env ls", "ls <(rm x)", "eval ls",
     ] {
         let judged = judged(&both, text);
         assert!(!judged.allowed, "{text}: {judged:?}");

@@ -285,28 +285,10 @@ fn records_are_kept_as_they_are() {
         ("task edit T-3 --path={}", "task show T-3", "/paths/0"),
     ];
     const PRINTED: &[&str] = &[
-        "checkpoint list T-2",
-        "checkpoint latest T-2",
-        "checkpoint overdue",
-        "checkpoint show 1",
-        "evidence list T-2",
-        "evidence show 1",
-        "handoff list",
-        "review list T-2",
-        "session list",
-        "session show s1",
-        "session status s1",
-        "session reconcile --dry-run",
-        "explain task T-2",
-        "explain task T-3",
-        "explain session s1",
-        "lane list",
-        "lane show ui",
-        "inbox --session s1 --ack",
-        "task show T-2",
-        "task show T-3",
-        "merge-ready T-2",
-        "events",
+        "checkpoint list T-2", "checkpoint latest T-2", "checkpoint overdue", "checkpoint show 1", "evidence list T-2",
+        "evidence show 1", "handoff list", "review list T-2", "session list", "session show s1", "session status s1",
+        "session reconcile --dry-run", "explain task T-2", "explain task T-3", "explain session s1", "lane list",
+        "lane show ui", "inbox --session s1 --ack", "task show T-2", "task show T-3", "merge-ready T-2", "events",
     ];
     let world = TestProject::populated();
     let mut kept = 0;
@@ -397,17 +379,8 @@ fn hostile_branch_names_reach_git_as_data() {
 fn hostile_values_of_variables_are_data_or_refused() {
     let furnished = TestProject::populated();
     for name in [
-        "FAIRWAY_ROLE",
-        "FAIRWAY_LANE",
-        "FAIRWAY_TASK_ID",
-        "FAIRWAY_SESSION_ID",
-        "FAIRWAY_TASKS_PREFIX",
-        "FAIRWAY_CLAIMS_LEASE",
-        "FAIRWAY_RUN_ID",
-        "FAIRWAY_ROOT",
-        "FAIRWAY_ADAPTER_STATE",
-        "XDG_STATE_HOME",
-        "COLUMNS",
+        "FAIRWAY_ROLE", "FAIRWAY_LANE", "FAIRWAY_TASK_ID", "FAIRWAY_SESSION_ID", "FAIRWAY_TASKS_PREFIX",
+        "FAIRWAY_CLAIMS_LEASE", "FAIRWAY_RUN_ID", "FAIRWAY_ROOT", "FAIRWAY_ADAPTER_STATE", "XDG_STATE_HOME", "COLUMNS",
     ] {
         for text in corpus().iter().filter(|text| !text.contains('\0') && !text.is_empty()) {
             let mut command = furnished.fairway(["claim", "T-4"]);

@@ -130,15 +130,7 @@ impl Store {
 
 /// The tables that a sequence can change, in an order that references allow.
 pub(super) const TABLES: [&str; 10] = [
-    "checkpoints",
-    "evidence",
-    "handoffs",
-    "reviews",
-    "claims",
-    "messages",
-    "tasks",
-    "agent_sessions",
-    "events",
+    "checkpoints", "evidence", "handoffs", "reviews", "claims", "messages", "tasks", "agent_sessions", "events",
     "requests",
 ];
 

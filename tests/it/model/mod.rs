@@ -30,20 +30,8 @@ const BINARY: usize = 40;
 
 /// The outcomes that the quick sequences must have at least once; otherwise they are poorer than they look.
 const OUTCOMES: &[&str] = &[
-    "ok",
-    "already_answered",
-    "already_claimed",
-    "already_yours",
-    "deps_open",
-    "gate_blocked",
-    "not_claimant",
-    "not_creator",
-    "not_found",
-    "nothing_ready",
-    "role_mismatch",
-    "session_final",
-    "stale_claim",
-    "wrong_state",
+    "ok", "already_answered", "already_claimed", "already_yours", "deps_open", "gate_blocked", "not_claimant",
+    "not_creator", "not_found", "nothing_ready", "role_mismatch", "session_final", "stale_claim", "wrong_state",
 ];
 
 fn number(variable: &str) -> Option<u64> {

@@ -33,22 +33,9 @@ fn programs_named_by_a_lane_or_the_project_do_not_run() {
         fs::copy(&script, hooks.join(hook)).unwrap();
     }
     for key in [
-        "filter.evil.clean",
-        "filter.evil.smudge",
-        "filter.evil.process",
-        "filter.lfs.clean",
-        "filter.lfs.process",
-        "merge.evil.driver",
-        "diff.evil.command",
-        "diff.evil.textconv",
-        "core.fsmonitor",
-        "diff.external",
-        "core.pager",
-        "core.sshCommand",
-        "core.editor",
-        "core.askPass",
-        "gpg.program",
-        "alias.merge-tree",
+        "filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "filter.lfs.clean", "filter.lfs.process",
+        "merge.evil.driver", "diff.evil.command", "diff.evil.textconv", "core.fsmonitor", "diff.external",
+        "core.pager", "core.sshCommand", "core.editor", "core.askPass", "gpg.program", "alias.merge-tree",
     ] {
         world.git(&root, &["config", key, &script]);
     }

@@ -20,22 +20,8 @@ use crate::common::{TestProject, require};
 
 /// The programs that the installer needs besides curl or wget.
 const TOOLS: [&str; 16] = [
-    "sh",
-    "cat",
-    "chmod",
-    "cp",
-    "grep",
-    "gzip",
-    "mkdir",
-    "mktemp",
-    "mv",
-    "rm",
-    "rmdir",
-    "sha256sum",
-    "tar",
-    "uname",
-    "tr",
-    "id",
+    "sh", "cat", "chmod", "cp", "grep", "gzip", "mkdir", "mktemp", "mv", "rm", "rmdir", "sha256sum", "tar", "uname",
+    "tr", "id",
 ];
 
 /// A machine with the installer's needs, one program that fetches, and nothing else.

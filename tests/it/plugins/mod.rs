@@ -20,15 +20,8 @@ const DESCRIPTION: &str =
     "Coordinates several coding agents on one repository: tasks, claims, evidence, handoffs and messages";
 /// The variables that tell a session to the programs that it starts.
 const SESSION_VARIABLES: &[&str] = &[
-    "FAIRWAY_BIN",
-    "FAIRWAY_DB",
-    "FAIRWAY_LANE",
-    "FAIRWAY_PROVIDER",
-    "FAIRWAY_ROLE",
-    "FAIRWAY_ROOT",
-    "FAIRWAY_RUN_ID",
-    "FAIRWAY_SESSION_ID",
-    "FAIRWAY_TASK_ID",
+    "FAIRWAY_BIN", "FAIRWAY_DB", "FAIRWAY_LANE", "FAIRWAY_PROVIDER", "FAIRWAY_ROLE", "FAIRWAY_ROOT", "FAIRWAY_RUN_ID",
+    "FAIRWAY_SESSION_ID", "FAIRWAY_TASK_ID",
 ];
 
 fn root() -> &'static Path {

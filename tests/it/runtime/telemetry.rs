@@ -109,12 +109,8 @@ fn usage_counts_for_the_task_claimed_then() {
     fixtures::add_session(&world, "s1", "r", None);
     let app = app(&world);
     for (number, words) in [
-        "task add T-1 first --lane ui",
-        "task add T-2 second",
-        "--session s1 claim T-1",
-        "--session s1 claim T-2",
-        "--session s1 release T-2",
-        "--session s1 release T-1",
+        "task add T-1 first --lane ui", "task add T-2 second", "--session s1 claim T-1", "--session s1 claim T-2",
+        "--session s1 release T-2", "--session s1 release T-1",
     ]
     .iter()
     .enumerate()

@@ -29,18 +29,7 @@ impl Server {
     /// Starts the server: once more, where one had ended.
     fn again(&self) {
         let args = [
-            "-f",
-            "/dev/null",
-            "new-session",
-            "-d",
-            "-s",
-            "keep",
-            "sleep 600",
-            ";",
-            "set",
-            "-g",
-            "remain-on-exit",
-            "on",
+            "-f", "/dev/null", "new-session", "-d", "-s", "keep", "sleep 600", ";", "set", "-g", "remain-on-exit", "on",
         ];
         self.tmux(&args).exits(0);
     }

@@ -15,18 +15,7 @@ fn fails(world: &Sessions, script: &str, exit: i32, code: &str) -> serde_json::V
     let _ = fs::remove_file(&calls);
     let backend = format!("exec:{}", path.display());
     let run = world.run([
-        "session",
-        "launch",
-        "--json",
-        "--role",
-        "r",
-        "--task-id",
-        "T-1",
-        "--backend",
-        &backend,
-        "--",
-        "sleep",
-        "300",
+        "session", "launch", "--json", "--role", "r", "--task-id", "T-1", "--backend", &backend, "--", "sleep", "300",
     ]);
     let error = run.refuses(exit, code).error();
     let session = world.rows("SELECT * FROM agent_sessions ORDER BY started_at DESC LIMIT 1").pop().unwrap();

@@ -188,17 +188,7 @@ fn launch_that_is_cut_off_at_its_prompt_does_not_claim_it() {
     );
     let backend = format!("exec:{}", script.display());
     let words = [
-        "session",
-        "launch",
-        "--role",
-        "r",
-        "--name",
-        "s1",
-        "--backend",
-        &backend,
-        "--request-id",
-        "R-1",
-        "--prompt",
+        "session", "launch", "--role", "r", "--name", "s1", "--backend", &backend, "--request-id", "R-1", "--prompt",
         "x",
     ];
     let mut launch = world.fairway(words.iter().chain(&["--", "true"])).spawn().unwrap();
@@ -252,21 +242,8 @@ fn early_exit_under_another_script_fails_the_launch() {
     fs::write(world.dir().join("program"), "sleep 0.05; : >\"$1/gone\"; exit 3\n").unwrap();
     let backend = format!("exec:{}", script.display());
     let run = world.run([
-        "session",
-        "launch",
-        "--json",
-        "--role",
-        "r",
-        "--task-id",
-        "T-1",
-        "--name",
-        "s1",
-        "--backend",
-        &backend,
-        "--prompt",
-        "x",
-        "--",
-        "true",
+        "session", "launch", "--json", "--role", "r", "--task-id", "T-1", "--name", "s1", "--backend", &backend,
+        "--prompt", "x", "--", "true",
     ]);
     let error = run.refuses(7, "program_failed").error();
     assert_eq!(error["message"], "s1 was started, but it is not running; it last showed: no licence | API_KEY=•••");

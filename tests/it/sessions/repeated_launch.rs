@@ -49,18 +49,7 @@ fn repeat_of_an_interrupted_launch_does_not_claim_success() {
     );
     let backend = format!("exec:{}", script.display());
     let words = [
-        "session",
-        "launch",
-        "--role",
-        "r",
-        "--name",
-        "s1",
-        "--backend",
-        &backend,
-        "--request-id",
-        "R-1",
-        "--",
-        "true",
+        "session", "launch", "--role", "r", "--name", "s1", "--backend", &backend, "--request-id", "R-1", "--", "true",
     ];
     let mut launch = world.fairway(words).spawn().unwrap();
     eventually("the intention", || (!world.rows("SELECT id FROM agent_sessions").is_empty()).then_some(()));

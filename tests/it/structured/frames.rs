@@ -87,16 +87,8 @@ fn frames_that_are_written_are_those_of_the_published_schema() {
     kinds.sort();
     kinds.dedup();
     let expected = [
-        "cancelled",
-        "error -32601",
-        "error -32800",
-        "initialize",
-        "selected",
-        "session/cancel",
-        "session/new",
-        "session/prompt",
-        "session/resume",
-        "session/set_mode",
+        "cancelled", "error -32601", "error -32800", "initialize", "selected", "session/cancel", "session/new",
+        "session/prompt", "session/resume", "session/set_mode",
     ];
     assert_eq!(kinds, expected);
     for (method, params) in [

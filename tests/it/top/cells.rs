@@ -104,18 +104,7 @@ fn pane_and_page_have_the_cells_of_the_terminal_with_colours_at_every_width() {
                  printf '\\033[10;10H\\033[7m bar %*s\\033[0m' 40 end\nread -r _\nprintf '\\033[?1049l'\n";
     world.script("drawn", drawn);
     world.launch(&[
-        "--role",
-        "dev",
-        "--lane",
-        "api",
-        "--backend",
-        "tmux",
-        "--name",
-        "ada",
-        "--",
-        "sh",
-        "-c",
-        "PS1='$ ' exec sh",
+        "--role", "dev", "--lane", "api", "--backend", "tmux", "--name", "ada", "--", "sh", "-c", "PS1='$ ' exec sh",
     ]);
     let session = world.session("ada");
     let terminal = Terminal { world: &world, socket: session["socket"].clone(), pane: session["pane"].clone() };

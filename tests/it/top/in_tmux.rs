@@ -140,17 +140,7 @@ fn terminal_is_sane_after_suspend_signals_and_a_panic() {
 fn attach_comes_back_to_the_board() {
     let world = world();
     world.launch(&[
-        "--role",
-        "dev",
-        "--lane",
-        "cart",
-        "--backend",
-        "tmux",
-        "--name",
-        "ada",
-        "--",
-        "sh",
-        "-c",
+        "--role", "dev", "--lane", "cart", "--backend", "tmux", "--name", "ada", "--", "sh", "-c",
         "echo hello; exec cat",
     ]);
     let window = Window::open(&world, 90, 24);

@@ -176,22 +176,9 @@ mod tests {
             assert!(inside(path), "{path}: {:?}", places.locate(path, &[]));
         }
         for path in [
-            "../x",
-            "sub/../../x",
-            "away/passwd",
-            "dangling",
-            "near/../../x",
-            "loop/x",
-            "/etc/passwd",
-            "~/x",
-            "$HOME/x",
-            "",
-            "new/../../x",
-            "away/new/../x",
-            "away/new/deep/../../../x",
-            "file:///etc/passwd",
-            "/proc/self/cwd/x",
-            "a\0b",
+            "../x", "sub/../../x", "away/passwd", "dangling", "near/../../x", "loop/x", "/etc/passwd", "~/x",
+            "$HOME/x", "", "new/../../x", "away/new/../x", "away/new/deep/../../../x", "file:///etc/passwd",
+            "/proc/self/cwd/x", "a\0b",
         ] {
             assert!(!inside(path), "{path}: {:?}", places.locate(path, &[]));
         }

@@ -13,21 +13,8 @@ use crate::guard::{self, Paths, ShellInput, ToolCallFacts};
 const SHELL_TEXT_KEYS: &[&str] = &["command", "cmd", "script", "chars", "commandline", "shellcommand"];
 const ARGUMENT_KEYS: &[&str] = &["args", "argv", "arguments"];
 const PATH_KEYS: &[&str] = &[
-    "absolute_path",
-    "dir",
-    "dir_path",
-    "directory",
-    "file",
-    "file_path",
-    "filename",
-    "filepath",
-    "folder",
-    "new_path",
-    "notebook_path",
-    "old_path",
-    "path",
-    "target",
-    "target_file",
+    "absolute_path", "dir", "dir_path", "directory", "file", "file_path", "filename", "filepath", "folder", "new_path",
+    "notebook_path", "old_path", "path", "target", "target_file",
 ];
 const PATH_LIST_KEYS: &[&str] = &["file_paths", "files", "paths"];
 const MAX_DEPTH: usize = 6;

@@ -36,20 +36,8 @@ const BLOCKING: [&str; 7] =
 
 /// The types of beads issues that are records of a machinery of agents, and no work. A label `gt:TYPE` says the same.
 const NO_WORK: [&str; 14] = [
-    "agent",
-    "convoy",
-    "event",
-    "gate",
-    "memory",
-    "merge-request",
-    "message",
-    "molecule",
-    "queue",
-    "rig",
-    "role",
-    "session",
-    "slot",
-    "wisp",
+    "agent", "convoy", "event", "gate", "memory", "merge-request", "message", "molecule", "queue", "rig", "role",
+    "session", "slot", "wisp",
 ];
 
 /// The title of a task whose record has an empty one.

@@ -20,31 +20,10 @@ use crate::os::{digest, executable, files};
 
 /// Every hook that git runs from the directory of `core.hooksPath`.
 const HOOKS: &[&str] = &[
-    "applypatch-msg",
-    "commit-msg",
-    "p4-changelist",
-    "p4-post-changelist",
-    "p4-pre-submit",
-    "p4-prepare-changelist",
-    "post-applypatch",
-    "post-checkout",
-    "post-commit",
-    "post-merge",
-    "post-receive",
-    "post-rewrite",
-    "post-update",
-    "pre-applypatch",
-    "pre-auto-gc",
-    "pre-commit",
-    "pre-merge-commit",
-    "pre-push",
-    "pre-rebase",
-    "pre-receive",
-    "prepare-commit-msg",
-    "proc-receive",
-    "push-to-checkout",
-    "sendemail-validate",
-    "update",
+    "applypatch-msg", "commit-msg", "p4-changelist", "p4-post-changelist", "p4-pre-submit", "p4-prepare-changelist",
+    "post-applypatch", "post-checkout", "post-commit", "post-merge", "post-receive", "post-rewrite", "post-update",
+    "pre-applypatch", "pre-auto-gc", "pre-commit", "pre-merge-commit", "pre-push", "pre-rebase", "pre-receive",
+    "prepare-commit-msg", "proc-receive", "push-to-checkout", "sendemail-validate", "update",
 ];
 
 /// Hooks that git runs many times for one command, also for `git status`. They are written only for a repository that has them.

@@ -21,20 +21,8 @@ const MAX_LINE_BYTES: u64 = 16 << 20;
 
 /// The keys of a JSON line whose values are not searched, because they are not text of the conversation.
 const NO_TEXT: &[&str] = &[
-    "cwd",
-    "encrypted_content",
-    "gitBranch",
-    "id",
-    "model",
-    "parentUuid",
-    "requestId",
-    "role",
-    "sessionId",
-    "signature",
-    "timestamp",
-    "type",
-    "uuid",
-    "version",
+    "cwd", "encrypted_content", "gitBranch", "id", "model", "parentUuid", "requestId", "role", "sessionId",
+    "signature", "timestamp", "type", "uuid", "version",
 ];
 
 /// A transcript file, and the row of the session that its hits name.

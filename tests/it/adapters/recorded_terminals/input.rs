@@ -121,20 +121,7 @@ fn program_that_reads_nothing_fails_its_own_nudge_only(caller: &Caller) {
 fn named_keys_arrive_as_their_sequences(caller: &Caller) {
     let outs = readers(caller, &["x"]);
     caller.said(&[
-        "send-keys",
-        "x",
-        "y;",
-        "Enter",
-        "Up",
-        "Left",
-        "Escape",
-        "Tab",
-        "Space",
-        "BSpace",
-        "C-d",
-        "-",
-        "--",
-        "é",
+        "send-keys", "x", "y;", "Enter", "Up", "Left", "Escape", "Tab", "Space", "BSpace", "C-d", "-", "--", "é",
     ]);
     holds(&outs[0], "y;\r\x1b[A\x1b[D\x1b\t \x7f\x04---é".as_bytes());
     caller.said(&["send-keys", "x"]);

@@ -268,17 +268,8 @@ fn run_git(git: &Path, args: &[&str], cwd: &Path, env: &BTreeMap<OsString, OsStr
 /// Writes the files of the world that must exist before git's.
 fn write_files(dir: &Path, mark: &str) -> io::Result<()> {
     let dirs = [
-        "project/.fairway/runtime",
-        "project/.fairway/worktrees",
-        "shared",
-        "home/.ssh",
-        "home/.cargo/bin",
-        "home/.local/state",
-        "home/.config/autostart",
-        "home/.config/systemd/user",
-        "run",
-        "state",
-        "box",
+        "project/.fairway/runtime", "project/.fairway/worktrees", "shared", "home/.ssh", "home/.cargo/bin",
+        "home/.local/state", "home/.config/autostart", "home/.config/systemd/user", "run", "state", "box",
     ];
     for name in dirs {
         fs::create_dir_all(dir.join(name))?;
