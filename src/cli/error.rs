@@ -89,10 +89,17 @@ fn usage(error: &clap::Error, words: &[OsString]) -> Failure {
             let sentence = sentence(error).replace("unrecognized subcommand", "unknown command");
             (sentence, unknown_command(error, &path, &line, &command, words))
         }
-        ErrorKind::UnknownArgument => (sentence(error), unknown_argument(error, &path, &line, &command)),
+        ErrorKind::UnknownArgument => (sentence(error), unknown_argument(error, &path, &line, &command, words)),
         ErrorKind::MissingRequiredArgument | ErrorKind::ArgumentConflict => {
             let usage = usage_line(error).map(|usage| format!("write it as: {usage}"));
             (sentence(error), usage.unwrap_or_else(|| format!("read the help: {line} --help")))
+        }
+        ErrorKind::ValueValidation => {
+            let value = match error.get(ContextKind::InvalidValue) {
+                Some(ContextValue::String(value)) => familiar_names::flag_hint(&path, value),
+                _ => None,
+            };
+            (sentence(error), value.unwrap_or_else(|| format!("read the help: {line} --help")))
         }
         _ => (sentence(error), format!("read the help: {line} --help")),
     };
@@ -180,7 +187,13 @@ fn unknown_command(error: &clap::Error, path: &str, line: &str, command: &clap::
     }
 }
 
-fn unknown_argument(error: &clap::Error, path: &str, line: &str, command: &clap::Command) -> String {
+fn unknown_argument(
+    error: &clap::Error,
+    path: &str,
+    line: &str,
+    command: &clap::Command,
+    words: &[OsString],
+) -> String {
     let typed = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(typed)) => typed.as_str(),
         _ => "",
@@ -190,6 +203,14 @@ fn unknown_argument(error: &clap::Error, path: &str, line: &str, command: &clap:
     }
     if path == STATUS && TaskId::is_distinct(typed) {
         return format!("show the task: fairway task show {typed}");
+    }
+    let typed_line: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    if let Some(hint) = familiar_names::with_meant_flag(command, typed, &typed_line) {
+        return hint;
+    }
+    // A word too many: the form of the command says what it takes.
+    if let Some(usage) = usage_line(error).filter(|_| !typed.starts_with('-')) {
+        return format!("write it as: {usage}");
     }
     let typed = typed.trim_start_matches('-');
     let typed = typed.split('=').next().unwrap_or_default();

@@ -142,7 +142,7 @@ const HABITS: &[Habit] = &[
     ("", &["reviews"], "show the next submitted work", "fairway review"),
     ("", &["run view"], "print a job's output", "fairway exec log JOB"),
     ("", &["run watch"], "follow a job's output", "fairway exec log JOB --follow"),
-    ("", &["send-keys"], "type text into a session", "fairway session nudge SESSION TEXT"),
+    ("", &["send-keys"], "type text into a session", "fairway send SESSION TEXT --type"),
     ("", &["stash"], "show what a lane has changed", "fairway diff LANE"),
     ("", &["unblock"], "unblock a task", "fairway task unblock TASK"),
     ("", &["undo"], "take your newest change back", "fairway task undo TASK"),
@@ -153,6 +153,30 @@ const HABITS: &[Habit] = &[
     ("", &["why"], "list the blocked tasks", "fairway ready --why"),
     ("", &["workspace add", "worktree add"], "add a lane", "fairway lane add NAME --create-worktree"),
     ("", &["workspace forget", "worktree remove"], "remove a lane", "fairway lane rm LANE"),
+    ("", &["apply"], "import tasks", "fairway task import FILE"),
+    ("", &["claude", "codex", "gemini"], "start an agent on a task", "fairway start TASK"),
+    ("", &["cherry-pick"], "land finished work", "fairway land TASK"),
+    ("", &["cordon", "drain"], "pause a lane", "fairway lane pause LANE"),
+    ("", &["daemon-reload"], "check the configuration", "fairway config check"),
+    ("", &["duplicate", "enqueue", "fork"], "add a task", "fairway add TITLE"),
+    ("", &["follow"], "follow the events", "fairway events --follow"),
+    ("", &["get agents", "get sessions"], "list the agents", "fairway agents"),
+    ("", &["get tasks"], "list the tasks", "fairway task list"),
+    ("", &["get lanes", "group", "volume"], "list the lanes with their branches", "fairway lane list"),
+    ("", &["is-failed"], "show a session", "fairway session show SESSION"),
+    ("", &["journalctl"], "print the event log", "fairway events"),
+    ("", &["kill-window"], "stop an agent", "fairway stop SESSION"),
+    ("", &["list-keys"], "list the commands", "fairway help --all"),
+    ("", &["logout"], "remove what setup has added", "fairway setup --undo"),
+    ("", &["new-window", "split-window"], "start an agent on a task", "fairway start TASK"),
+    ("", &["parallel", "scale"], "keep so many agents at work", "fairway work --agents N"),
+    ("", &["resolve"], "bring the base into a lane", "fairway lane sync LANE"),
+    ("", &["rollout"], "take your newest change back", "fairway task undo TASK"),
+    ("", &["self-update"], "print the version", "fairway --version"),
+    ("", &["send-key"], "type text into a session", "fairway send SESSION TEXT --type"),
+    ("", &["try-restart"], "relaunch a session", "fairway relaunch SESSION"),
+    ("", &["cat"], "look at a session's screen", "fairway session peek SESSION"),
+    ("", &["bisect"], "find the work behind a change", "fairway search TEXT"),
     ("task", &["accept", "approve"], "approve submitted work", "fairway approve TASK"),
     ("task", &["assign"], "offer a task to a role", "fairway handoff create TASK --to-role ROLE --summary TEXT"),
     ("task", &["close", "finish"], "finish a task", "fairway done TASK"),
@@ -198,23 +222,23 @@ const HABITS: &[Habit] = &[
     ("session", &["kill", "rm"], "stop an agent", "fairway stop SESSION"),
     ("session", &["log", "logs", "tail", "view"], "look at a session's screen", "fairway session peek SESSION"),
     ("session", &["ls", "ps"], "list the agents", "fairway agents"),
-    ("session", &["prompt"], "send a prompt", "fairway prompt SESSION TEXT"),
     ("session", &["restart", "resume"], "relaunch a session", "fairway relaunch SESSION"),
-    ("session", &["send"], "send a prompt", "fairway send SESSION TEXT"),
-    ("session", &["send-keys"], "type text into a session", "fairway session nudge SESSION TEXT"),
+    ("session", &["prompt", "send"], "send text to an agent", "fairway send SESSION TEXT"),
+    ("session", &["send-keys"], "type text into a session", "fairway send SESSION TEXT --type"),
     ("session", &["watch"], "attach to a session", "fairway session attach SESSION"),
     ("exec", &["attach", "tail", "watch"], "follow a job's output", "fairway exec log JOB --follow"),
     ("exec", &["cancel", "stop"], "kill a job", "fairway exec kill JOB"),
     ("exec", &["logs"], "print a job's output", "fairway exec log JOB"),
     ("exec", &["ls", "ps"], "list the jobs", "fairway jobs"),
-    ("exec", &["run", "start"], "start a background job", "fairway exec spawn -- COMMAND"),
+    ("exec", &["echo", "resume", "run", "sh", "start"], "start a background job", "fairway exec spawn -- COMMAND"),
     ("exec", &["show", "status"], "show a job", "fairway exec poll JOB"),
     ("approvals", &["allow", "approve"], "answer a permission request", "fairway approvals answer ID allow"),
     ("approvals", &["deny", "reject"], "answer a permission request", "fairway approvals answer ID deny"),
     ("approvals", &["ls", "show"], "list the permission requests", "fairway approvals list"),
-    ("message", &["ls"], "list the messages", "fairway message list"),
-    ("message", &["read"], "read your messages", "fairway inbox"),
-    ("message", &["rm"], "withdraw a message", "fairway message withdraw ID"),
+    ("message", &["list", "ls"], "list what is not delivered", "fairway outbox"),
+    ("message", &["inbox", "read"], "read your messages", "fairway inbox"),
+    ("message", &["prompt"], "send text to an agent", "fairway send SESSION TEXT"),
+    ("message", &["rm", "withdraw"], "withdraw a message", "fairway outbox withdraw ID"),
     ("handoff", &["add", "new"], "offer a task to a role", "fairway handoff create TASK --to-role ROLE --summary TEXT"),
     ("handoff", &["ls"], "list the handoffs", "fairway handoff list"),
     ("handoff", &["rm"], "withdraw a handoff", "fairway handoff withdraw ID"),
@@ -236,37 +260,94 @@ const HABITS: &[Habit] = &[
     ("guard", &["logs"], "list the guard decisions", "fairway guard log"),
     ("provider", &["add"], "edit the configuration", "fairway config edit"),
     ("provider", &["ls"], "list the agents that are known", "fairway provider list"),
+    ("doctor", &["fix"], "find and repair what is wrong", "fairway doctor --fix"),
     ("host", &["ls"], "list the hosts", "fairway host list"),
 ];
 
-/// A command, the typed flag or word, what it asks for, and the command line.
+/// A command, the typed flag or word, what it asks for, and the command line. `N` stands for a number.
 const FLAG_HABITS: &[Habit] = &[
-    ("start", &["--agent"], "name its provider", "fairway start TASK --provider NAME"),
-    ("start", &["--after"], "make it depend on a task", "fairway add TITLE --depends-on TASK"),
-    ("start", &["--detach", "-d"], "leave it out: nothing is attached", "fairway start TASK"),
-    ("start", &["--branch"], "name a lane", "fairway start TASK --lane NAME"),
-    ("start", &["--model"], "give the agent's own command", "fairway start TASK -- COMMAND --model NAME"),
-    ("start", &["-p"], "give the first prompt", "fairway start TASK --prompt TEXT"),
-    ("task add", &["--after", "--blocked-by"], "make it depend on a task", "fairway add TITLE --depends-on TASK"),
-    ("task add", &["--description", "-d"], "give it a description", "fairway add TITLE --body TEXT"),
-    ("task add", &["-p"], "give it a priority", "fairway add TITLE --priority N"),
-    ("task add", &["--tag"], "give it a label", "fairway add TITLE --label NAME"),
-    ("task list", &["-a"], "list the closed ones too", "fairway task list --all"),
-    ("session list", &["-a"], "list those that are over too", "fairway session list --all"),
-    ("exec list", &["-a"], "list the jobs", "fairway exec list"),
+    ("start", &["--continue", "--resume"], "relaunch a session", "fairway relaunch SESSION"),
+    ("start", &["--detach", "--background", "-d"], "leave it out: nothing is attached", "fairway start TASK"),
+    (
+        "start",
+        &["--dangerously-skip-permissions", "--model", "--yolo", "-m"],
+        "give the agent's own command",
+        "fairway start TASK -- COMMAND",
+    ),
+    ("start", &["--name", "-n"], "launch it by a name", "fairway session launch --id NAME --role ROLE"),
+    ("start", &["--all"], "keep agents on every ready task", "fairway work"),
+    ("work", &["N"], "give the number of agents", "fairway work --agents N"),
     ("status", &["--watch", "-w"], "watch the board", "fairway top"),
     ("usage", &["--today"], "report the last day", "fairway usage --since 24h"),
+    ("answer", &["N"], "answer a permission request", "fairway approvals answer ID allow"),
     ("review next", &["--approve"], "approve submitted work", "fairway approve TASK"),
+    ("review next", &["--diff"], "show what a task has changed", "fairway diff TASK"),
+    ("review record", &["--land"], "land approved work", "fairway land TASK"),
+    ("review record", &["--all"], "show the next submitted work", "fairway review"),
     ("land", &["--all-ready"], "land all finished work", "fairway land --all"),
-    ("top", &["--watch"], "leave it out: it follows by itself", "fairway top"),
+    ("land", &["--merge", "--rebase", "--squash"], "set [land] style", "fairway config edit"),
+    ("land", &["--force", "--no-verify"], "check the gates of a task", "fairway merge-ready TASK"),
+    ("top", &["--interval", "--watch", "-d"], "leave it out: it follows by itself", "fairway top"),
+    ("session stop", &["--force", "-9"], "leave it out: all its processes end", "fairway stop SESSION"),
+    ("session relaunch", &["--all"], "relaunch those that have died", "fairway relaunch --dead"),
+    ("serve", &["--bind", "--host"], "listen in your network", "fairway serve --http --listen ADDRESS"),
+    ("serve", &["--port", "-p"], "the port is told at its start", "fairway serve --http"),
+    ("serve", &["--daemon", "-d"], "install it as a service", "fairway serve --install"),
+    ("setup", &["--force", "--global"], "see what it would do", "fairway setup --dry-run"),
+    ("init", &["--force"], "begin a new store", "fairway init --new"),
+    ("config", &["--list", "-l"], "show the settings", "fairway config show"),
+    ("exec", &["-i", "-t", "-it"], "attach to a session", "fairway session attach SESSION"),
+    ("", &["--list", "-l"], "list the tasks", "fairway task list"),
     ("", &["-v", "--verbose"], "log the steps on stderr", "fairway --debug COMMAND"),
 ];
 
-/// Suggests the command line for a flag that the command at `path` does not have.
+/// Flags of other tools, whether they have a value, and the flags that they may mean. The first that the command has counts.
+const FLAGS: &[(&[&str], bool, &[&str])] = &[
+    (&["-a"], false, &["all"]),
+    (&["-y", "--assume-yes"], false, &["yes"]),
+    (&["-f", "-w", "--watch"], false, &["follow"]),
+    (&["-s", "--oneline", "--porcelain", "--short"], false, &["quiet"]),
+    (&["-o", "--format", "--output"], true, &["json"]),
+    (&["-n", "--count", "--max-count"], true, &["limit", "agents", "tail", "lines"]),
+    (&["-n"], false, &["dry-run"]),
+    (&["-c", "-j", "--jobs", "--max", "--parallel", "--workers"], true, &["agents", "limit"]),
+    (&["-m", "--comment", "--message", "--note"], true, &["notes", "summary", "reason", "body"]),
+    (&["-b", "-d", "--description"], true, &["body"]),
+    (&["-p"], true, &["priority", "prompt"]),
+    (&["-l", "-t", "--tag"], true, &["label"]),
+    (&["--after", "--blocked-by", "--needs"], true, &["depends-on"]),
+    (&["-b", "--branch", "--worktree"], true, &["lane"]),
+    (&["--agent", "--assignee", "--with"], true, &["provider", "role"]),
+];
+
+/// Suggests the command line for a flag or word that the command at `path` does not take.
 pub fn flag_hint(path: &str, typed: &str) -> Option<String> {
-    let typed = typed.split('=').next().unwrap_or_default();
-    let is_asked = |habit: &&Habit| (habit.0 == path || habit.0.is_empty()) && habit.1.contains(&typed);
-    FLAG_HABITS.iter().find(is_asked).map(|(_, _, purpose, command)| format!("{purpose}: {command}"))
+    let is_number = !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit());
+    let key = if is_number { "N" } else { typed.split('=').next().unwrap_or_default() };
+    let is_asked = |habit: &&Habit| (habit.0 == path || habit.0.is_empty()) && habit.1.contains(&key);
+    let (_, _, purpose, command) = FLAG_HABITS.iter().find(is_asked)?;
+    let words = if is_number { vec![typed] } else { Vec::new() };
+    Some(format!("{purpose}: {}", filled(command, &words)))
+}
+
+/// Writes a command line again with the flag of the command that a flag of another tool means.
+pub fn with_meant_flag(command: &clap::Command, typed: &str, line: &[&str]) -> Option<String> {
+    let name = typed.split('=').next().unwrap_or_default();
+    let of_name = FLAGS.iter().filter(|(typed, ..)| typed.contains(&name));
+    let known = |long: &&str| command.get_arguments().find(|arg| arg.get_long() == Some(*long));
+    let (has_value, meant) =
+        of_name.into_iter().find_map(|(_, has_value, all)| Some((*has_value, all.iter().find_map(known)?)))?;
+    let at = line.iter().position(|word| word.split('=').next() == Some(name))?;
+    let (before, behind) = (line.get(1..at)?, line.get(at + 1..)?);
+    let (inside, takes) = (line[at].split_once('=').map(|(_, value)| value), meant.get_action().takes_values());
+    let skipped = usize::from(has_value && !takes && inside.is_none());
+    let flag = format!("--{}", meant.get_long()?);
+    let none = takes && inside.is_none() && behind.is_empty();
+    let value = inside.filter(|_| takes).or_else(|| if none { Some("VALUE") } else { None });
+    let words = before.iter().copied().chain([flag.as_str()]).chain(value).chain(behind.iter().skip(skipped).copied());
+    let words: Vec<&str> = words.collect();
+    let is_short = words.iter().all(|word| word.len() <= MAX_REPEATED);
+    is_short.then(|| format!("write it as: fairway {}", shell_words::join(words)))
 }
 
 /// Suggests the command for a word that is not a command of `group`, such as a name from another tool. `rest` are the words behind it,
@@ -294,7 +375,11 @@ fn filled(command: &str, words: &[&str]) -> String {
         [id, text @ ..] if command.contains(" TEXT --task TASK") && TaskId::is_distinct(id) => (Some(*id), text),
         words => (None, words),
     };
-    let mut words = words.iter().copied().filter(|word| !word.starts_with('-') && word.len() <= MAX_REPEATED);
+    // A number behind a flag is its value.
+    let is_value =
+        |at: usize| at > 0 && words[at - 1].starts_with('-') && words[at].bytes().all(|byte| byte.is_ascii_digit());
+    let is_name = |(at, word): &(usize, &&str)| !word.starts_with('-') && word.len() <= MAX_REPEATED && !is_value(*at);
+    let mut words = words.iter().enumerate().filter(is_name).map(|(_, word)| *word);
     let parts = command.split(' ').map(|part| {
         let (prefix, name) = part.strip_prefix("lane:").map_or(("", part), |name| ("lane:", name));
         let word = match name {
@@ -385,7 +470,7 @@ mod tests {
             let at = group_of(&tree, path);
             for typed in *flags {
                 let name = typed.trim_start_matches('-');
-                let is_short = |arg: &clap::Arg| !typed.starts_with("--") && arg.get_short() == name.chars().next();
+                let is_short = |arg: &clap::Arg| typed.len() == 2 && arg.get_short() == name.chars().next();
                 assert!(at.get_arguments().all(|arg| arg.get_long() != Some(name) && !is_short(arg)), "{path} {typed}");
             }
             assert!(purpose.len() <= 40, "{purpose}");
