@@ -146,7 +146,7 @@ fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
             let requested = review::list::requested(&ctx.app()?)?;
             Ok(requested.own.iter().chain(&requested.others).map(|one| one.id.to_string()).collect())
         }
-        (None, "outbox" | "message", "withdraw") => {
+        (None, "outbox", "withdraw") => {
             let filter = outbox::OutboxFilter { to: None, all: false, limit: MAX_VALUES };
             Ok(outbox::list(&ctx.app()?, &filter)?.iter().map(|one| one.message.id.to_string()).collect())
         }
@@ -157,9 +157,7 @@ fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
         (None, "session", _) if arg.get_id() == "id" => sessions(ctx, matches!(verb, "show" | "peek" | "status")),
         (None, "send", _) if arg.get_id() == "who" => audiences(ctx),
         (None, "explain", "") => Ok(tasks(ctx)?.into_iter().chain(sessions(ctx, true)?).collect()),
-        (None, "explain" | "message", "session" | "prompt") | (None, "prompt", _)
-            if matches!(arg.get_id().as_str(), "id" | "session") =>
-        {
+        (None, "explain", "session") | (None, "prompt", _) if matches!(arg.get_id().as_str(), "id" | "session") => {
             sessions(ctx, noun == "explain")
         }
         (None, ..) if takes_task(noun, verb, arg.get_id().as_str()) => tasks(ctx),

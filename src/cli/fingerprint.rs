@@ -19,15 +19,8 @@ pub struct Canonical {
 }
 
 /// Shortcuts and the paths that they stand for.
-const SHORTCUTS: &[(&str, &str)] = &[
-    ("done", "task done"),
-    ("task claim", "claim"),
-    ("task release", "release"),
-    ("task merge-check", "merge-ready"),
-    ("message prompt", "prompt"),
-    ("message inbox", "inbox"),
-    ("message withdraw", "outbox withdraw"),
-];
+const SHORTCUTS: &[(&str, &str)] =
+    &[("done", "task done"), ("task claim", "claim"), ("task release", "release"), ("task merge-check", "merge-ready")];
 
 /// Builds the canonical form of a parsed command line, without the global options. A shortcut has the canonical form of the
 /// command that it stands for.

@@ -13,9 +13,7 @@ use crate::actions::mail::inbox;
 ///
 /// Those to the lane and role are among them. Outside of a session, they are yours. A printed message is offered for 60 s. The next command that reads messages acknowledges it; --ack does so at once.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-fairway inbox --wait 30s --ack
-fairway message inbox --wait 30s")]
+#[command(after_help = "fairway inbox --wait 30s --ack")]
 pub struct Args {
     /// Wait this long for a message; exit 6 if none arrives
     #[arg(long, value_name = "DURATION", value_parser = values::duration)]

@@ -9,34 +9,23 @@ use clap::Subcommand;
 use crate::actions::mail::send::{self, NewMessage};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
-use crate::cli::{inbox, outbox, prompt, values};
+use crate::cli::values;
 use crate::domain::id::Label;
 use crate::domain::message::{Priority, Recipient};
 use crate::domain::{LaneName, Refusal, Role, SessionId};
 
-/// Send, read and withdraw messages
+/// Leave a message for a session, lane or role
 #[derive(Debug, Subcommand)]
-#[command(after_help = "\
-fairway message send 'main is frozen' --to-lane api
-fairway message list")]
+#[command(after_help = "fairway message send 'main is frozen' --to-lane api")]
 #[command(defer = true)]
 pub enum Verb {
     Send(SendArgs),
-    Prompt(prompt::Args),
-    Inbox(inbox::Args),
-    List(outbox::ListArgs),
-    Withdraw(outbox::WithdrawArgs),
 }
 
 impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        match self {
-            Self::Send(args) => args.run(ctx),
-            Self::Prompt(args) => args.run(ctx),
-            Self::Inbox(args) => args.run(ctx),
-            Self::List(args) => args.run(ctx),
-            Self::Withdraw(args) => args.run(ctx),
-        }
+        let Self::Send(args) = self;
+        args.run(ctx)
     }
 }
 

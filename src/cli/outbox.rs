@@ -49,9 +49,7 @@ impl Args {
 
 /// List unacknowledged messages and prompts, oldest first
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-fairway outbox list --to-session s1
-fairway message list --to-session s1")]
+#[command(after_help = "fairway outbox list --to-session s1")]
 pub struct ListArgs {
     /// Only messages to this session
     #[arg(long = "to-session", alias = "to", value_name = "ID", value_parser = values::session)]
@@ -124,9 +122,7 @@ impl ListArgs {
 
 /// Withdraw an unacknowledged message
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-fairway outbox withdraw 12
-fairway message withdraw 12")]
+#[command(after_help = "fairway outbox withdraw 12")]
 #[command(mut_arg("force", |arg| arg.help("Override the sender; needs --reason")))]
 pub struct WithdrawArgs {
     /// Message number

@@ -23,8 +23,7 @@ use crate::domain::message::{GOES_NOW, Priority};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway prompt s1 'run the tests again'
-fairway prompt s1 --text-file note.md --wait-ack 1m
-fairway message prompt s1 'run the tests again'")]
+fairway prompt s1 --text-file note.md --wait-ack 1m")]
 pub struct Args {
     /// Session id
     #[arg(value_parser = values::session)]

@@ -40,6 +40,12 @@ pub struct Args {
     /// Type the text into the terminals, without a receipt
     #[arg(long = "type", id = "keystrokes", conflicts_with_all = ["priority", "now", "wait_ack", "wait_answer", "ttl"])]
     keystrokes: bool,
+    /// Type what waits for the session; takes no TEXT
+    #[arg(long, conflicts_with_all = ["text", "text_file", "all", "keystrokes", "priority", "now", "wait_ack", "wait_answer", "ttl"])]
+    queued: bool,
+    /// Leave it for the next session of a lane or role without a live one
+    #[arg(long, conflicts_with_all = ["all", "keystrokes", "queued"])]
+    later: bool,
     /// With --type, type even as the answer to a question
     #[arg(long, requires = "keystrokes")]
     force: bool,
@@ -73,14 +79,19 @@ impl Args {
             Some(who) => Audience::parse(who)?,
             None => Audience::All,
         };
+        let app = ctx.app()?;
+        let session_of =
+            |to: &TextRecipient| to.session().cloned().ok_or_else(|| usage("a person has no terminal to type into"));
+        if self.queued {
+            let recipients = prompt::recipients_of(&app, &audience, false)?;
+            return each::array(ctx, &app, &recipients, |app, to| prompt::type_queued(app, &session_of(to)?, false));
+        }
         let content = ctx.text("prompt", text, self.text_file.as_deref())?;
         let content = content.ok_or_else(|| usage("the text is missing: give TEXT or --text-file FILE"))?;
-        let app = ctx.app()?;
-        let recipients = prompt::recipients_of(&app, &audience)?;
+        let recipients = prompt::recipients_of(&app, &audience, self.later)?;
         if self.keystrokes {
-            return each::array(ctx, &app, &recipients, |app, to| match to {
-                TextRecipient::Session(session) => nudge::nudge(app, session, content.as_bytes(), self.force),
-                TextRecipient::Person(_) => Err(usage("a person has no terminal to type into").into()),
+            return each::array(ctx, &app, &recipients, |app, to| {
+                nudge::nudge(app, &session_of(to)?, content.as_bytes(), self.force)
             });
         }
         let sessions: Vec<_> = recipients.iter().filter_map(TextRecipient::session).cloned().collect();
@@ -105,7 +116,7 @@ fn send(app: &App, to: &TextRecipient, text: &NewText) -> Result<Answer> {
     let answer = prompt::send_text(app, to, text)?;
     Ok(match to {
         TextRecipient::Session(session) => prompt::deliver_sent(app, session, answer),
-        TextRecipient::Person(_) => answer,
+        TextRecipient::Inbox(_) => answer,
     })
 }
 

@@ -43,7 +43,7 @@ fn item(facts: &Facts, one: &SessionOverview, first: &Message, more: usize) -> N
     match way_on {
         Some(next) => need.command(&next),
         None if one.session.adapter_script.is_some() => {
-            need.then("type it into its terminal", format!("fairway session nudge {id} --queued"))
+            need.then("type it into its terminal", format!("fairway send {id} --queued"))
         }
         None => need.then("see what waits", format!("fairway outbox --to-session {id}")),
     }

@@ -138,11 +138,9 @@ impl PeekArgs {
 /// Type a text into a session's terminal and submit it
 ///
 /// The text is typed verbatim, minus the sequence that ends a bracketed paste. It is not stored. While the session asks for a
-/// permission, the text would be the answer, and is refused. For a text with proof of delivery, use `fairway send`.
+/// permission, the text would be the answer, and is refused. `fairway send --type` does the same.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-fairway session nudge s1 'continue'
-fairway session nudge s1 --queued")]
+#[command(hide = true)]
 pub struct NudgeArgs {
     /// Session id
     #[arg(value_parser = values::session)]

@@ -260,7 +260,7 @@ fn own_key(words: &[&str]) -> Option<char> {
         ["claim", _] => 'C',
         ["outbox", "withdraw", _] => 'W',
         ["session", "continue", _] => 'i',
-        ["session", "nudge", _, "--queued"] => 'T',
+        ["send", _, "--queued"] => 'T',
         ["session", "interrupt", _] => 'I',
         ["session", "park", ..] | ["session", "unpark", _] => 'z',
         ["session", "reconcile"] => 'Z',

@@ -795,7 +795,7 @@ refusals! {
     } else {
         format!("\nanswer in its terminal: fairway session attach {session}")
     }, if *typing {
-        format!("\ntype it all the same: fairway session nudge {session} --force TEXT")
+        format!("\ntype it all the same: fairway send {session} TEXT --type --force")
     } else {
         String::new()
     })]
@@ -857,11 +857,11 @@ refusals! {
     #[hint("name one: {command}")]
     #[details("noun": "task", "found": tasks)]
     SeveralClaimed { tasks: Vec<TaskId>, command: String },
-    /// No live session is in the audience of a text. `later` is the flag of `message send` that reaches the next one.
+    /// No live session is in the audience of a text. `later` is the audience whose next session can get it.
     #[error("{of} has no live session{}", if .later.is_none() { " but the sender" } else { "" })]
     #[code(NotFound, "not_found")]
     #[hint("{}", match later {
-        Some(flag) => format!("leave a message for the next session: fairway message send TEXT {flag}"),
+        Some(audience) => format!("leave it for the next session: fairway send {audience} TEXT --later"),
         None => "list the sessions: fairway session list".to_owned(),
     })]
     NoLiveSession { of: String, later: Option<String> },

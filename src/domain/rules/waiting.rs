@@ -42,7 +42,7 @@ pub fn of_message(message: &Message, session: &Session, now: Timestamp) -> Optio
     let has_backend = session.adapter_script.is_some();
     let hint = match reason {
         WaitReason::SessionBusy | WaitReason::StateUnknown if has_backend && message.is_decision() => {
-            Some(format!("type it into its terminal: fairway session nudge {id} --queued"))
+            Some(format!("type it into its terminal: fairway send {id} --queued"))
         }
         WaitReason::SessionBusy if has_backend => {
             Some(format!("interrupt the turn: fairway send {id} TEXT --priority urgent"))

@@ -46,7 +46,6 @@ fn values_fit_the_place_of_the_typed_word() {
         ("explain ", "T-1 T-2 s1"),
         ("prompt ", "s1"),
         ("prompt s1 ", ""),
-        ("message prompt ", "s1"),
         ("handoff accept ", "1"),
         ("outbox withdraw ", "1"),
         ("checkpoint record T-1 --state a", "abandoned active awaiting_input"),

@@ -35,10 +35,6 @@ fn commands_have_two_spellings() {
         (&[][..], "claim T-1", "task claim T-1"),
         (&["claim T-1"], "release T-1", "task release T-1"),
         (&[], "merge-ready T-1", "task merge-check T-1"),
-        (&[], "prompt s1 hello", "message prompt s1 hello"),
-        (&["message send hi --to-session s1"], "inbox --session s1 --ack", "message inbox --session s1 --ack"),
-        (&["message send hi --to-session s1"], "outbox list", "message list"),
-        (&["message send hi --to-session s1"], "outbox withdraw 1", "message withdraw 1"),
         (&[], "exec list", "job list"),
         (&[], "approvals list", "approval list"),
         (&[], "events --since 1", "event --since 1"),
@@ -117,9 +113,7 @@ fn unknown_words_have_a_command_as_their_hint() {
         "fairway task release T-9",
         "fairway task merge-check T-9",
         "fairway message prompt s9 x",
-        "fairway message inbox --session s9",
         "fairway message list",
-        "fairway message withdraw 9",
     ]), @"
     $ fairway statsu
     error: unknown command 'statsu'
@@ -199,18 +193,13 @@ fn unknown_words_have_a_command_as_their_hint() {
     hint: list the tasks: fairway task list
     [exit 3]
     $ fairway message prompt s9 x
-    error: there is no session 's9'
-    hint: list the sessions: fairway session list --all
-    [exit 3]
-    $ fairway message inbox --session s9
-    error: there is no session 's9'
-    hint: list the sessions: fairway session list --all
-    [exit 3]
+    error: unknown command 'prompt'
+    hint: send text to an agent: fairway send s9 x
+    [exit 2]
     $ fairway message list
-    no messages
-    $ fairway message withdraw 9
-    error: there is no message '9'
-    [exit 3]
+    error: unknown command 'list'
+    hint: list what is not delivered: fairway outbox
+    [exit 2]
     ");
 }
 

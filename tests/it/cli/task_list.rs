@@ -96,7 +96,7 @@ fn limit_of_zero_shows_all() {
         (&["task", "list"][..], 25),
         (&["ready"], 25),
         (&["search", "one"], 25),
-        (&["message", "list"], 3),
+        (&["outbox"], 3),
         (&["exec", "list"], 0),
         (&["guard", "log"], 0),
     ] {

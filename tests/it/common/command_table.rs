@@ -314,10 +314,6 @@ pub const COMMANDS: &[CommandRow] = &[
         "answer --help",
         &["answer {} yes", "answer question:s1:1 {}", "answer question:s1:1 --text-file {}"],
     ),
-    row("message prompt", "message prompt s1 hello", &["message prompt {} hello", "message prompt s1 {}"]),
-    row("message inbox", "message inbox --session s1", &["message inbox --as qa --wait {}", "message inbox --as {}"]),
-    row("message list", "message list", &["message list --to-session {}", "message list --limit {}"]),
-    row("message withdraw", "message withdraw 1", &["message withdraw {}", "message withdraw 1 --force --reason {}"]),
     row(
         "prompt",
         "prompt s1 hello",

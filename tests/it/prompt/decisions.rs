@@ -102,7 +102,7 @@ fn decision_that_is_unread_after_ten_seconds_is_an_item_with_its_way_on() {
     world.run(["session", "heartbeat", "s1", "--activity", "busy"]).exits(0);
     let notes = changes(world, "write c");
     assert!(notes.len() == 1 && notes[0].starts_with("message 1 waits: s1 has been busy"), "{notes:?}");
-    assert!(notes[0].ends_with("; type it into its terminal: fairway session nudge s1 --queued"), "{notes:?}");
+    assert!(notes[0].ends_with("; type it into its terminal: fairway send s1 --queued"), "{notes:?}");
     assert_eq!(unread(world), [Value::Null; 0]);
     let_time_pass(world);
     let found = unread(world);
@@ -111,7 +111,7 @@ fn decision_that_is_unread_after_ten_seconds_is_an_item_with_its_way_on() {
     assert!(line.starts_with("s1 has not read: T-1: ") && line.ends_with("(review 1): write c"), "{line}");
     assert!(!world.run(["status"]).exits(0).stdout.contains("nothing needs you"));
     let way_on = found[0]["commands"][0]["command"].as_str().unwrap();
-    assert_eq!(way_on, "fairway session nudge s1 --queued");
+    assert_eq!(way_on, "fairway send s1 --queued");
     world.run(way_on.split(' ').skip(1)).exits(0);
     // Typed text that nothing confirms may stand in an input line.
     let typed = unread(world);

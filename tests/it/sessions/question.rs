@@ -131,7 +131,7 @@ fn session_that_reports_a_question_is_typed_to_only_by_force() {
         refused.exits(4).stderr,
         "error: the session s1 asks: Bash: git push\nhint: list the questions: fairway approvals list\n\
          hint: answer in its terminal: fairway session attach s1\n\
-         hint: type it all the same: fairway session nudge s1 --force TEXT\n"
+         hint: type it all the same: fairway send s1 TEXT --type --force\n"
     );
     let sent = world.run(["prompt", "s1", "later", "--now", "--json"]).exits(0).json();
     assert_eq!((&sent["queued"], &sent["reason"]), (&json!(true), &json!("session_asks")), "{sent}");

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::send::{DEFAULT_SOURCE, NewPrompt, send};
 use crate::actions::core::lookup;
+use crate::actions::core::message_state::noun_and_name;
 use crate::actions::{Answer, App, mail};
 use crate::domain::id::Label;
 use crate::domain::message::{GOES_NOW, Priority, Recipient};
@@ -51,15 +52,15 @@ impl Audience {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextRecipient {
     Session(SessionId),
-    /// A person, who reads an inbox.
-    Person(PersonName),
+    /// A person, or the next session of a lane or role, who reads an inbox.
+    Inbox(Recipient),
 }
 
 impl TextRecipient {
     pub const fn session(&self) -> Option<&SessionId> {
         match self {
             Self::Session(session) => Some(session),
-            Self::Person(_) => None,
+            Self::Inbox(_) => None,
         }
     }
 }
@@ -68,21 +69,32 @@ impl fmt::Display for TextRecipient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Session(session) => f.pad(session.as_str()),
-            Self::Person(person) => f.pad(&Recipient::person_key(person)),
+            Self::Inbox(to) => {
+                let (noun, name) = noun_and_name(to);
+                f.pad(&format!("{noun}:{name}"))
+            }
         }
     }
 }
 
 /// Resolves an audience to its recipients. For a lane, a role or all sessions these are the live sessions, without the acting
-/// one.
+/// one. With `later`, a lane or role without a live session is one recipient: its next session.
 ///
 /// # Errors
 /// `not_found`, also when there is no such live session; `ambiguous` for the name of a session that a lane or role has, too.
-pub fn recipients_of(app: &App, audience: &Audience) -> Result<Vec<TextRecipient>> {
-    if let Audience::Person(person) = audience {
-        return Ok(vec![TextRecipient::Person(person.clone())]);
-    }
-    let found = app.read(|tx| recipients(tx, audience, app.actor.session.as_ref()))?;
+pub fn recipients_of(app: &App, audience: &Audience, later: bool) -> Result<Vec<TextRecipient>> {
+    let inbox = match audience {
+        Audience::Person(person) => return Ok(vec![TextRecipient::Inbox(Recipient::Person(person.clone()))]),
+        Audience::Lane(lane) => Some(Recipient::Lane(lane.clone())),
+        Audience::Role(role) => Some(Recipient::Role(role.clone())),
+        _ => None,
+    };
+    let found = match app.read(|tx| recipients(tx, audience, app.actor.session.as_ref())) {
+        Err(error) if later && matches!(error.downcast_ref(), Some(Refusal::NoLiveSession { .. })) => {
+            return inbox.map(|to| vec![TextRecipient::Inbox(to)]).ok_or(error);
+        }
+        found => found?,
+    };
     Ok(found.into_iter().map(|session| TextRecipient::Session(session.id)).collect())
 }
 
@@ -97,7 +109,7 @@ pub struct NewText {
     pub now: bool,
 }
 
-/// Sends a text to one recipient: to a session as a prompt, to a person as a message. To deliver a prompt at once, call
+/// Sends a text to one recipient: to a session as a prompt, to an inbox as a message. To deliver a prompt at once, call
 /// [`super::try_deliver`] afterwards. The answer's document has the same form for both.
 ///
 /// # Errors
@@ -112,11 +124,10 @@ pub fn send_text(app: &App, to: &TextRecipient, text: &NewText) -> Result<Answer
             let prompt = NewPrompt { to: session.clone(), content, priority, source, metadata, dedup: None, ttl };
             send(app, &prompt)
         }
-        TextRecipient::Person(person) => {
+        TextRecipient::Inbox(to) => {
             let source = Label::parse(mail::send::DEFAULT_SOURCE)?;
-            let to = Recipient::Person(person.clone());
-            let message =
-                mail::send::NewMessage { to, priority, source, content: text.content.clone(), dedup: None, ttl };
+            let (to, content) = (to.clone(), text.content.clone());
+            let message = mail::send::NewMessage { to, priority, source, content, dedup: None, ttl };
             let sent = mail::send::send(app, &message)?;
             let id = sent.ids.first().and_then(|id| id.parse().ok()).unwrap_or_default();
             let message = app.read(|tx| Ok(messages::find(tx, id)?))?;
@@ -136,11 +147,11 @@ fn recipients(tx: &ReadTx<'_>, audience: &Audience, sender: Option<&SessionId>) 
         Audience::Session(id) => Ok(vec![lookup::session(tx, id)?]),
         Audience::Lane(name) => {
             lookup::lane(tx, name)?;
-            let later = Some(format!("--to-lane {name}"));
+            let later = Some(format!("lane:{name}"));
             live(&|session| session.lane.as_ref() == Some(name), format!("the lane {name}"), later)
         }
         Audience::Role(role) => {
-            live(&|session| session.role == *role, format!("the role {role}"), Some(format!("--to-role {role}")))
+            live(&|session| session.role == *role, format!("the role {role}"), Some(format!("role:{role}")))
         }
         Audience::All => live(&|_| true, "the project".into(), None),
         Audience::Name(id) => Ok(vec![named(tx, id)?]),
