@@ -141,11 +141,11 @@ fn hint_without_snapshot(error: &StoreError) -> Option<&'static str> {
         StoreError::Damaged { path: Some(path), .. } if is_output_file(path) => None,
         StoreError::Damaged { .. } => Some("there is no snapshot; restore a backup: fairway restore FILE"),
         StoreError::Lost { .. } => Some(
-            "there is no snapshot; restore a backup: fairway restore FILE; or go on without them: fairway doctor --accept",
+            "there is no snapshot; restore a backup: fairway restore FILE\ngo on without them: fairway doctor --accept",
         ),
-        StoreError::Gone { .. } => Some(
-            "there is no snapshot; restore a backup: fairway restore FILE; or begin a new store: fairway init --new",
-        ),
+        StoreError::Gone { .. } => {
+            Some("there is no snapshot; restore a backup: fairway restore FILE\nbegin a new store: fairway init --new")
+        }
         _ => None,
     }
 }
@@ -169,14 +169,12 @@ fn store(error: &StoreError) -> Failure {
         StoreError::Lost { .. } => (
             "store_damaged",
             Fault,
-            Some(
-                "restore the newest snapshot: fairway restore --latest; or go on without them: fairway doctor --accept",
-            ),
+            Some("restore the newest snapshot: fairway restore --latest\ngo on without them: fairway doctor --accept"),
         ),
         StoreError::Gone { .. } => (
             "store_gone",
             Fault,
-            Some("restore the newest snapshot: fairway restore --latest; or begin a new store: fairway init --new"),
+            Some("restore the newest snapshot: fairway restore --latest\nbegin a new store: fairway init --new"),
         ),
         StoreError::NotOwned { .. } => (
             "store_not_owned",
@@ -212,7 +210,7 @@ fn store(error: &StoreError) -> Failure {
         StoreError::NoAddress => (
             "no_store_address",
             NotFound,
-            Some("name the server: fairway init --store postgres://USER@HOST/DATABASE; or set FAIRWAY_STORE_URL"),
+            Some("name the server, or set FAIRWAY_STORE_URL: fairway init --store postgres://USER@HOST/DATABASE"),
         ),
         StoreError::NoPostgres => (
             "no_postgres",
@@ -270,7 +268,7 @@ fn store(error: &StoreError) -> Failure {
             "store_read_only",
             External,
             Some(
-                "let it use the schema, as its owner: psql DATABASE -c 'GRANT OWNER TO USER'; \
+                "let it use the schema, as its owner: psql DATABASE -c 'GRANT OWNER TO USER'\n\
                  create a schema: psql DATABASE -c 'GRANT CREATE ON DATABASE DATABASE TO USER'",
             ),
         ),
@@ -313,14 +311,14 @@ fn store(error: &StoreError) -> Failure {
             "store_rewound",
             Conflict,
             Some(
-                "once for all hosts, raise its numbers above the old ones: fairway store restored; then run the same command again",
+                "once for all hosts, raise its numbers above the old ones, then run the same command again: fairway store restored",
             ),
         ),
         StoreError::NoFile { .. } => (
             "store_on_server",
             Refused,
             Some(
-                "use the server's own tools: pg_dump --schema=SCHEMA DATABASE; after a restore: fairway store restored",
+                "use the server's own tools: pg_dump --schema=SCHEMA DATABASE\nafter a restore: fairway store restored",
             ),
         ),
     };
@@ -335,7 +333,7 @@ fn outcome_unknown(error: &StoreError) -> Failure {
     let hint = if has_request_id {
         "run the same command again, with the same --request-id: it is done once"
     } else {
-        "see whether it is done before you repeat it: fairway events --tail 5; with a --request-id a repetition is safe"
+        "a repetition is safe with a --request-id; see whether it is done first: fairway events --tail 5"
     };
     let failure = plain("outcome_unknown", FailureKind::Busy, escape_line(&error.to_string()));
     Failure { hint: Some(hint.into()), retryable: has_request_id, ..failure }
@@ -344,8 +342,8 @@ fn outcome_unknown(error: &StoreError) -> Failure {
 /// A store that was moved to a file. Its other hosts must not begin an empty one by mistake.
 fn store_moved_away(error: &StoreError, schema: &str, left: &str) -> Failure {
     let hint = format!(
-        "work where the file is; or bring it back: psql DATABASE -c 'ALTER SCHEMA {left} RENAME TO {schema}'; \
-         or begin an empty one: fairway init"
+        "work where the file is, or bring it back: psql DATABASE -c 'ALTER SCHEMA {left} RENAME TO {schema}'\n\
+         begin an empty one: fairway init"
     );
     Failure { hint: Some(hint), ..plain("store_missing", FailureKind::NotFound, escape_line(&error.to_string())) }
 }
@@ -379,7 +377,7 @@ fn adapter(error: &AdapterError) -> Failure {
 /// no other command replaces.
 pub(in crate::actions) fn alternative_hint(operation: &str, session: &SessionId) -> Option<String> {
     Some(match operation {
-        "nudge" => format!("to leave it a message: fairway message send --to-session {session} TEXT"),
+        "nudge" => format!("to leave it a message: fairway send {session} TEXT"),
         "interrupt" => format!("to end it: fairway session stop {session}"),
         "send-keys" => format!("to press the key yourself: fairway session attach {session}"),
         _ => return None,

@@ -27,7 +27,7 @@ pub(super) fn missing(noun: &str, id: &str, near: &[String]) -> Option<String> {
         ([], "run") => "list the jobs: fairway exec list".to_owned(),
         ([], "task" | "task or session") => "list the tasks: fairway task list".to_owned(),
         ([], "multiplexer") => "install it, or choose another backend: fairway adapter list".to_owned(),
-        ([], SNAPSHOT) => "restore a backup: fairway restore FILE; or begin a new store: fairway init --new".to_owned(),
+        ([], SNAPSHOT) => "restore a backup: fairway restore FILE\nbegin a new store: fairway init --new".to_owned(),
         ([], "backend") => "list the backends: fairway adapter list".to_owned(),
         ([], "approval") => "list the open approvals: fairway approvals list".to_owned(),
         ([], "directory") => format!("make it: mkdir -p {}", shell_words::quote(id)),

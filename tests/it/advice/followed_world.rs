@@ -5,8 +5,12 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use fairway::actions::sessions::report::telemetry::{Turn, Usage, report};
+use fairway::domain::RunId;
+
 use crate::common::TestProject;
 use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::runtime::app;
 
 pub(super) struct FollowedWorld {
     world: TestProject,
@@ -53,6 +57,11 @@ impl FollowedWorld {
         }
         this.world.add_session("s1");
         this.world.add_session("s2");
+        // What T-1 has used counts where a case or the board has a budget.
+        this.world.run(["session", "upsert", "--id", "s2", "--task-id", "T-1"]).exits(0);
+        let usage = Usage { input_tokens: 110, cost_usd: Some(5.5), ..Usage::default() };
+        let turn = Turn { at: this.world.now(), key: None, usage: Some(usage), tools: Vec::new() };
+        report(&app(&this.world), &RunId::parse("run-s2"), &[turn]).unwrap();
         let made = this.sh("fairway session end s2 && rm -f ../tmp/fairway.log");
         assert!(made.code == Some(0), "{made:?}");
         this.keep();

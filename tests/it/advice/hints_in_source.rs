@@ -20,12 +20,13 @@ pub(super) fn purposes() -> BTreeSet<String> {
         let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
         // One hint behind another in one text, also where the source goes on in the next line.
         let text = text.replace("\\n\\\n", "\\n").replace("\\n", "\"\"");
-        let parts: Vec<&str> =
-            if text.contains("#[hint") { text.split("#[hint").skip(1).collect() } else { vec![&text] };
-        for part in parts {
-            let hint = ["\n    #[details", "\n    #[error", "\n    ///"]
-                .iter()
-                .fold(part, |part, end| part.split(end).next().unwrap());
+        // A refusal ends where its details or the next one begin; elsewhere the whole file is read.
+        let refusals = text.split("#[hint").skip(1).map(|part| {
+            let ends = ["\n    #[details", "\n    #[error", "\n    ///"];
+            ends.iter().fold(part, |part, end| part.split(end).next().unwrap())
+        });
+        let parts: Vec<&str> = if text.contains("#[hint") { refusals.collect() } else { vec![&text] };
+        for hint in parts {
             found.extend(purpose.captures_iter(hint).map(|found| found[1].to_owned()));
         }
     }
