@@ -34,7 +34,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 
-/// A command's help without the options of every command.
+/// A command's help without the options of every command, of which `--help` is one.
 fn help(world: &TestProject, path: &str) -> String {
     let words = path.split(' ').skip(1).chain(["--help"]);
     let run = world.run(words).exits(0);
@@ -45,7 +45,7 @@ fn help(world: &TestProject, path: &str) -> String {
     for line in text.lines().map(str::trim_end) {
         // The list ends with the next line at the margin, such as a heading of examples.
         is_global = line.starts_with("Global options") || is_global && (line.is_empty() || line.starts_with(' '));
-        if !is_global {
+        if !is_global && !line.trim_start().starts_with("-h, --help") {
             own.push(line);
         }
     }
@@ -70,19 +70,31 @@ fn cli_reference_is_the_help_of_every_command() {
     let global = world.run(["help", "options"]).exits(0).stdout;
     assert!(global.contains("--json"), "no global options: {global}");
     let mut generated = format!("\n## Global options\n\n```text\n{}\n```\n\n", global.trim_end());
-    generated.push_str("## Commands\n\n| command | purpose |\n|---|---|\n");
-    for (path, about) in &commands {
-        writeln!(generated, "| [`{path}`](#{}) | {} |", path.replace(' ', "-"), cell(about)).unwrap();
+    generated.push_str("## Commands\n");
+    for (path, _) in commands.iter().skip(1) {
+        let name = path.rsplit(' ').next().unwrap();
+        let begin = if path.matches(' ').count() == 1 { "\n- " } else { ", " };
+        write!(generated, "{begin}[`{name}`](#{})", path.replace(' ', "-")).unwrap();
     }
+    generated.push('\n');
+    // A command with two names is described once.
+    let mut described: Vec<(&String, String)> = Vec::new();
     for (path, _) in &commands {
         let page = help(&world, path);
+        let form = page.split("\nExamples:").next().unwrap().replace(path, "COMMAND");
+        if let Some((same, _)) = described.iter().find(|(_, known)| *known == form) {
+            write!(generated, "\n## {path}\n\nThe same as [`{same}`](#{}).\n", same.replace(' ', "-")).unwrap();
+            continue;
+        }
+        described.push((path, form));
         let listed = page.split("\nCommands:\n").nth(1).unwrap_or_default().split("\n\n").next().unwrap_or_default();
         for line in listed.lines().filter(|line| !line.starts_with("   ")) {
             assert!(line.split_whitespace().count() > 1, "no word about it: {line}");
         }
         write!(generated, "\n## {path}\n\n```text\n{page}\n```\n").unwrap();
     }
-    for topic in ["environment", "exit-codes", "gates", "glossary", "plumbing"] {
+    // The other topics are pages of their own.
+    for topic in ["environment", "plumbing"] {
         let page = world.run(["help", topic]).exits(0).stdout;
         write!(generated, "\n## fairway help {topic}\n\n```text\n{}\n```\n", page.trim_end()).unwrap();
     }
