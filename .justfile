@@ -49,6 +49,10 @@ lint:
     cargo clippy --locked -- -D warnings
     cargo clippy --locked --all-targets --features bench,postgres -- -D warnings
 
+# Cut the version of Cargo.toml: its date in CHANGELOG, its fixtures. `just cut 2026-11-28`
+cut date:
+    packaging/cut.sh {{date}}
+
 # The files of a release: static binaries, packages, checksums. FAIRWAY_REPOSITORY is its public address
 release *targets:
     packaging/release.sh {{targets}}

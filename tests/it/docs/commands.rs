@@ -59,6 +59,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ),
     ("docs/guides/setup.md", "sh install.sh                                    # the newest release, into ~/.local"),
     ("docs/integration/agents.md", "fairway trust"),
+    ("docs/integration/releases.md", "just cut 2026-11-28"),
     ("docs/integration/releases.md", "FAIRWAY_REPOSITORY=https://github.com/OWNER/fairway just release"),
     ("docs/guides/board.md", "fairway serve --open                    # opens your browser"),
     ("docs/guides/board.md", "fairway device pair --name phone                    # full access, for 90 days"),

@@ -1,6 +1,7 @@
 //! The files that `packaging/release.sh` writes beside the archives, and the metadata that names them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use fairway::os::digest::sha256_hex;
@@ -99,4 +100,35 @@ fn binstall_metadata_names_the_archives() {
         assert_eq!(expand("bin-dir"), format!("fairway-{}-{target}/fairway", version()));
     }
     assert_eq!(metadata["pkg-fmt"].as_str(), Some("tgz"));
+}
+
+#[test]
+fn version_is_cut_with_its_date_and_its_fixtures_once_every_change_is_on_its_page() {
+    let world = TestProject::uninitialized();
+    let write = |name: &str, text: &str| {
+        let path = world.root().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    fs::create_dir_all(world.root().join("packaging")).unwrap();
+    fs::copy(root("packaging/cut.sh"), world.root().join("packaging/cut.sh")).unwrap();
+    write("Cargo.toml", "[package]\nversion = \"9.8.7\"\n");
+    write("tests/fixtures/version-9.8/make.py", "import sys\nopen('made', 'w').write(sys.argv[1])\n");
+    // The build is not of this test.
+    write("bin/cargo", "#!/bin/sh\n");
+    fs::set_permissions(world.root().join("bin/cargo"), fs::Permissions::from_mode(0o755)).unwrap();
+    world.git(&world.root(), &["init", "--quiet"]);
+    let cut = |date: &[&str]| -> CommandOutput {
+        let path = format!("{}:{}", world.root().join("bin").display(), std::env::var("PATH").unwrap());
+        Command::new(world.root().join("packaging/cut.sh")).args(date).env("PATH", path).output().unwrap().into()
+    };
+    let page = |unreleased: &str| format!("## [Unreleased]\n\nLines.\n{unreleased}\n## [9.8.7]\n\n- all\n");
+    write("CHANGELOG.md", &page("\n- one\n"));
+    assert!(cut(&[]).exits(2).stderr.contains("the date is missing"));
+    assert!(cut(&["2026-11-28"]).exits(1).stderr.contains("changes that are not on the page of 9.8.7"));
+    write("CHANGELOG.md", &page(""));
+    assert!(cut(&["2026-11-28"]).exits(0).stdout.contains("git tag v9.8.7"));
+    let read = |name: &str| fs::read_to_string(world.root().join(name)).unwrap();
+    assert!(read("CHANGELOG.md").ends_with("## [9.8.7] - 2026-11-28\n\n- all\n"));
+    assert_eq!(read("made"), "target/debug/fairway");
 }
