@@ -112,7 +112,7 @@ fn usage_line(error: &clap::Error) -> Option<String> {
         Some(ContextValue::StyledStr(usage)) => {
             let usage = usage.to_string();
             let words: Vec<&str> = usage.trim_start_matches("Usage:").split_whitespace().collect();
-            Some(words.join(" "))
+            Some(words.join(" ").replace(" [OPTIONS]", ""))
         }
         _ => None,
     }

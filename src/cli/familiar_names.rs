@@ -143,8 +143,9 @@ const HABITS: &[Habit] = &[
     ("", &["run view"], "print a job's output", "fairway exec log JOB"),
     ("", &["run watch"], "follow a job's output", "fairway exec log JOB --follow"),
     ("", &["send-keys"], "type text into a session", "fairway send SESSION TEXT --type"),
-    ("", &["stash"], "show what a lane has changed", "fairway diff LANE"),
-    ("", &["unblock"], "unblock a task", "fairway task unblock TASK"),
+    ("", &["stash", "stash list", "stash pop"], "show what a lane has changed", "fairway diff LANE"),
+    ("", &["pause TASK"], "block a claimed task", "fairway task block TASK --reason TEXT"),
+    ("", &["unblock", "unpause TASK"], "unblock a task", "fairway task unblock TASK"),
     ("", &["undo"], "take your newest change back", "fairway task undo TASK"),
     ("", &["uninstall"], "remove what setup has added", "fairway setup --undo"),
     ("", &["upgrade", "version"], "print the version", "fairway --version"),
@@ -171,7 +172,7 @@ const HABITS: &[Habit] = &[
     ("", &["new-window", "split-window"], "start an agent on a task", "fairway start TASK"),
     ("", &["parallel", "scale"], "keep so many agents at work", "fairway work --agents N"),
     ("", &["resolve"], "bring the base into a lane", "fairway lane sync LANE"),
-    ("", &["rollout"], "take your newest change back", "fairway task undo TASK"),
+    ("", &["rollout", "rollout undo"], "take your newest change back", "fairway task undo TASK"),
     ("", &["self-update"], "print the version", "fairway --version"),
     ("", &["send-key"], "type text into a session", "fairway send SESSION TEXT --type"),
     ("", &["try-restart"], "relaunch a session", "fairway relaunch SESSION"),
@@ -230,7 +231,7 @@ const HABITS: &[Habit] = &[
     ("exec", &["cancel", "stop"], "kill a job", "fairway exec kill JOB"),
     ("exec", &["logs"], "print a job's output", "fairway exec log JOB"),
     ("exec", &["ls", "ps"], "list the jobs", "fairway jobs"),
-    ("exec", &["echo", "resume", "run", "sh", "start"], "start a background job", "fairway exec spawn -- COMMAND"),
+    ("exec", &["resume", "run", "start"], "start a background job", "fairway exec spawn -- COMMAND"),
     ("exec", &["show", "status"], "show a job", "fairway exec poll JOB"),
     ("approvals", &["allow", "approve"], "answer a permission request", "fairway approvals answer ID allow"),
     ("approvals", &["deny", "reject"], "answer a permission request", "fairway approvals answer ID deny"),
@@ -264,7 +265,8 @@ const HABITS: &[Habit] = &[
     ("host", &["ls"], "list the hosts", "fairway host list"),
 ];
 
-/// A command, the typed flag or word, what it asks for, and the command line. `N` stands for a number.
+/// A command, the typed flag or word, what it asks for, and the command line. `N` stands for a number, and `*` for any word that is no
+/// task's id.
 const FLAG_HABITS: &[Habit] = &[
     ("start", &["--continue", "--resume"], "relaunch a session", "fairway relaunch SESSION"),
     ("start", &["--detach", "--background", "-d"], "leave it out: nothing is attached", "fairway start TASK"),
@@ -275,27 +277,39 @@ const FLAG_HABITS: &[Habit] = &[
         "fairway start TASK -- COMMAND",
     ),
     ("start", &["--name", "-n"], "launch it by a name", "fairway session launch --id NAME --role ROLE"),
+    ("start", &["--task", "-t"], "name the task alone", "fairway start TASK"),
     ("start", &["--all"], "keep agents on every ready task", "fairway work"),
     ("work", &["N"], "give the number of agents", "fairway work --agents N"),
+    ("task add", &["--title"], "the title stands by itself", "fairway add TITLE"),
+    ("send", &["--message", "--text", "--to", "-m"], "name who, then the text", "fairway send WHO TEXT"),
     ("status", &["--watch", "-w"], "watch the board", "fairway top"),
+    ("status", &["*"], "show a session", "fairway session show SESSION"),
+    ("session list", &["--watch", "-w"], "watch the board", "fairway top"),
+    ("exec list", &["--all", "-a"], "the list has all that are kept", "fairway jobs"),
     ("usage", &["--today"], "report the last day", "fairway usage --since 24h"),
     ("answer", &["N"], "answer a permission request", "fairway approvals answer ID allow"),
+    ("answer", &["*"], "see what is asked", "fairway status"),
     ("review next", &["--approve"], "approve submitted work", "fairway approve TASK"),
+    ("review next", &["--next"], "leave it out", "fairway review"),
     ("review next", &["--diff"], "show what a task has changed", "fairway diff TASK"),
     ("review record", &["--land"], "land approved work", "fairway land TASK"),
     ("review record", &["--all"], "show the next submitted work", "fairway review"),
+    ("lane diff", &["--cached", "--staged"], "see the files and sizes", "fairway diff --stat"),
     ("land", &["--all-ready"], "land all finished work", "fairway land --all"),
     ("land", &["--merge", "--rebase", "--squash"], "set [land] style", "fairway config edit"),
     ("land", &["--force", "--no-verify"], "check the gates of a task", "fairway merge-ready TASK"),
     ("top", &["--interval", "--watch", "-d"], "leave it out: it follows by itself", "fairway top"),
     ("session stop", &["--force", "-9"], "leave it out: all its processes end", "fairway stop SESSION"),
     ("session relaunch", &["--all"], "relaunch those that have died", "fairway relaunch --dead"),
-    ("serve", &["--bind", "--host"], "listen in your network", "fairway serve --http --listen ADDRESS"),
+    ("serve", &["--bind", "--host"], "listen in your network", "fairway serve --help"),
     ("serve", &["--port", "-p"], "the port is told at its start", "fairway serve --http"),
     ("serve", &["--daemon", "-d"], "install it as a service", "fairway serve --install"),
+    ("mcp", &["*"], "serve the tools on stdin and stdout", "fairway mcp"),
+    ("setup", &["*"], "connect one agent", "fairway setup --provider PROVIDER"),
     ("setup", &["--force", "--global"], "see what it would do", "fairway setup --dry-run"),
     ("init", &["--force"], "begin a new store", "fairway init --new"),
     ("config", &["--list", "-l"], "show the settings", "fairway config show"),
+    ("config", &["--global"], "edit the configuration", "fairway config edit"),
     ("exec", &["-i", "-t", "-it"], "attach to a session", "fairway session attach SESSION"),
     ("", &["--list", "-l"], "list the tasks", "fairway task list"),
     ("", &["-v", "--verbose"], "log the steps on stderr", "fairway --debug COMMAND"),
@@ -323,11 +337,13 @@ const FLAGS: &[(&[&str], bool, &[&str])] = &[
 /// Suggests the command line for a flag or word that the command at `path` does not take.
 pub fn flag_hint(path: &str, typed: &str) -> Option<String> {
     let is_number = !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit());
+    let is_word = !typed.starts_with('-') && !TaskId::is_distinct(typed);
     let key = if is_number { "N" } else { typed.split('=').next().unwrap_or_default() };
-    let is_asked = |habit: &&Habit| (habit.0 == path || habit.0.is_empty()) && habit.1.contains(&key);
+    let is_asked = |habit: &&Habit| {
+        (habit.0 == path || habit.0.is_empty()) && (habit.1.contains(&key) || is_word && habit.1 == ["*"])
+    };
     let (_, _, purpose, command) = FLAG_HABITS.iter().find(is_asked)?;
-    let words = if is_number { vec![typed] } else { Vec::new() };
-    Some(format!("{purpose}: {}", filled(command, &words)))
+    Some(format!("{purpose}: {}", filled(command, &[typed])))
 }
 
 /// Writes a command line again with the flag of the command that a flag of another tool means.
@@ -399,7 +415,7 @@ fn filled(command: &str, words: &[&str]) -> String {
 }
 
 fn is_placeholder(word: &str) -> bool {
-    word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase())
+    word == "N" || word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
 /// Finds the name nearest to a typed one. Returns `None` when no name is near enough for a typing error.
@@ -435,6 +451,7 @@ mod tests {
             "VERDICT" => "approve",
             "STATE" => "active",
             "SHELL" => "bash",
+            "PROVIDER" => "claude",
             "ID" | "JOB" => "1",
             "TASK" => "T-1",
             word => word,

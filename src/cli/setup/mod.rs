@@ -163,8 +163,8 @@ fn find_record(ctx: &Context) -> Result<Project> {
 /// Asks the person at the terminal whether to carry out the plan.
 fn confirm(ctx: &Context, plan: &str) -> Result<bool> {
     if !confirm::can_ask(ctx, false) {
-        let why = "there is no terminal to ask at: see the plan with --dry-run, do it with --yes".into();
-        return Err(Refusal::Usage { why }.into());
+        let hint = "see the plan: fairway setup --dry-run\ndo it: fairway setup --yes".to_owned();
+        return Err(Refusal::ArgumentMissing { why: "there is no terminal to ask at".to_owned(), hint }.into());
     }
     ctx.out.write_stderr(&escape_controls(plan));
     Ok(os::terminal::confirm("Do this?")?)

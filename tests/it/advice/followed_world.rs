@@ -57,8 +57,8 @@ impl FollowedWorld {
         }
         this.world.add_session("s1");
         this.world.add_session("s2");
-        // What T-1 has used counts where a case or the board has a budget.
-        this.world.run(["session", "upsert", "--id", "s2", "--task-id", "T-1"]).exits(0);
+        // What T-2 has used counts where a case or the board has a budget.
+        this.world.run(["session", "upsert", "--id", "s2", "--task-id", "T-2"]).exits(0);
         let usage = Usage { input_tokens: 110, cost_usd: Some(5.5), ..Usage::default() };
         let turn = Turn { at: this.world.now(), key: None, usage: Some(usage), tools: Vec::new() };
         report(&app(&this.world), &RunId::parse("run-s2"), &[turn]).unwrap();

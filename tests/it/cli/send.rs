@@ -84,15 +84,15 @@ fn recipient_that_is_not_one_session_is_refused_with_what_it_may_be() {
     [exit 3]
     $ fairway send lane:qa hello
     error: the lane qa has no live session
-    hint: leave a message for the next session: fairway message send TEXT --to-lane qa
+    hint: leave it for the next session: fairway send lane:qa TEXT --later
     [exit 3]
     $ fairway send role:nobody hello
     error: the role nobody has no live session
-    hint: leave a message for the next session: fairway message send TEXT --to-role nobody
+    hint: leave it for the next session: fairway send role:nobody TEXT --later
     [exit 3]
     $ fairway --session s3 send role:qa hello
     error: the role qa has no live session
-    hint: leave a message for the next session: fairway message send TEXT --to-role qa
+    hint: leave it for the next session: fairway send role:qa TEXT --later
     [exit 3]
     $ fairway send room:1 hello
     error: session id 'room:1' must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters

@@ -109,7 +109,7 @@ fn unsupported_operation_suggests_a_command() {
     [exit 2]
     $ fairway session nudge s4 hi
     unchanged: s4
-    nothing was done: [world]/project/yes.sh does not know nudge; to leave it a message: fairway message send --to-session s4 TEXT
+    nothing was done: [world]/project/yes.sh does not know nudge; to leave it a message: fairway send s4 TEXT
     $ fairway session interrupt s4
     unchanged: s4
     nothing was done: [world]/project/yes.sh does not know interrupt; to end it: fairway session stop s4
