@@ -14,6 +14,7 @@ use super::parser::{Cli, command, command_with};
 use super::print_error::{print_error, shortened};
 use crate::domain::TaskId;
 use crate::env::Env;
+use crate::hooks::Provider;
 use crate::render::{Out, OutError, Style};
 use crate::wire::{Failure, FailureKind};
 
@@ -178,6 +179,9 @@ fn unknown_command(error: &clap::Error, path: &str, line: &str, command: &clap::
     }
     if path.is_empty() && TaskId::is_distinct(typed) {
         return format!("show the task: fairway task show {typed}");
+    }
+    if path.is_empty() && Provider::ALL.iter().any(|provider| provider.label() == typed) {
+        return format!("start an agent on a task: fairway start TASK --provider {typed}");
     }
     let visible = command.get_subcommands().filter(|one| !one.is_hide_set());
     let names = visible.flat_map(|one| std::iter::once(one.get_name()).chain(one.get_visible_aliases()));

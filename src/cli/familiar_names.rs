@@ -155,7 +155,6 @@ const HABITS: &[Habit] = &[
     ("", &["workspace add", "worktree add"], "add a lane", "fairway lane add NAME --create-worktree"),
     ("", &["workspace forget", "worktree remove"], "remove a lane", "fairway lane rm LANE"),
     ("", &["apply"], "import tasks", "fairway task import FILE"),
-    ("", &["claude", "codex", "gemini"], "start an agent on a task", "fairway start TASK"),
     ("", &["cherry-pick"], "land finished work", "fairway land TASK"),
     ("", &["cordon", "drain"], "pause a lane", "fairway lane pause LANE"),
     ("", &["daemon-reload"], "check the configuration", "fairway config check"),
@@ -301,7 +300,7 @@ const FLAG_HABITS: &[Habit] = &[
     ("top", &["--interval", "--watch", "-d"], "leave it out: it follows by itself", "fairway top"),
     ("session stop", &["--force", "-9"], "leave it out: all its processes end", "fairway stop SESSION"),
     ("session relaunch", &["--all"], "relaunch those that have died", "fairway relaunch --dead"),
-    ("serve", &["--bind", "--host"], "listen in your network", "fairway serve --help"),
+    ("serve", &["--bind", "--host"], "listen in your network", "fairway serve --http --listen IP:PORT"),
     ("serve", &["--port", "-p"], "the port is told at its start", "fairway serve --http"),
     ("serve", &["--daemon", "-d"], "install it as a service", "fairway serve --install"),
     ("mcp", &["*"], "serve the tools on stdin and stdout", "fairway mcp"),
@@ -436,6 +435,7 @@ mod tests {
 
     use super::*;
     use crate::cli::{command, short_verbs};
+    use crate::hooks::Provider;
 
     fn group_of<'t>(tree: &'t clap::Command, path: &str) -> &'t clap::Command {
         path.split(' ')
@@ -451,7 +451,8 @@ mod tests {
             "VERDICT" => "approve",
             "STATE" => "active",
             "SHELL" => "bash",
-            "PROVIDER" => "claude",
+            "PROVIDER" => Provider::ALL[0].label(),
+            "IP:PORT" => "127.0.0.1:7431",
             "ID" | "JOB" => "1",
             "TASK" => "T-1",
             word => word,

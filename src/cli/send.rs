@@ -43,7 +43,7 @@ pub struct Args {
     /// Type what waits for the session; takes no TEXT
     #[arg(long, conflicts_with_all = ["text", "text_file", "all", "keystrokes", "priority", "now", "wait_ack", "wait_answer", "ttl"])]
     queued: bool,
-    /// Leave it for the next session of a lane or role without a live one
+    /// Leave it for the next session where none is live
     #[arg(long, conflicts_with_all = ["all", "keystrokes", "queued"])]
     later: bool,
     /// With --type, type even as the answer to a question

@@ -91,6 +91,11 @@ fn cli_reference_is_the_help_of_every_command() {
         for line in listed.lines().filter(|line| !line.starts_with("   ")) {
             assert!(line.split_whitespace().count() > 1, "no word about it: {line}");
         }
+        // The commands of a group have sections of their own.
+        let (head, rest) = page.split_once("\nCommands:\n").unwrap_or((&page, ""));
+        let rest = rest.split_once("\n\n").map_or("", |(_, rest)| rest);
+        let page = format!("{head}\n{rest}").replace("Options:\n\n", "");
+        let page = page.trim_end().trim_end_matches("Options:").trim_end();
         write!(generated, "\n## {path}\n\n```text\n{page}\n```\n").unwrap();
     }
     // The other topics are pages of their own.
