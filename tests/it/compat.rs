@@ -198,7 +198,7 @@ fn writing_goes_on_in_a_version_0_1_store() {
     world.run(["handoff", "withdraw", "1", "--session", "lead"]).exits(0);
     world.run(["session", "end", "other"]).exits(0);
     let inbox = world.json(["inbox", "--session", "dev"]);
-    assert_eq!(inbox[0]["content"], "hello", "{inbox}");
+    assert_eq!(inbox[0]["content"], "next", "{inbox}");
     let pending = world.json(["approvals", "list"]);
     let approval = pending[0]["id"].to_string();
     // Its provider no longer waits for it.
