@@ -50,7 +50,11 @@ pub enum Report {
         said: String,
     },
     /// The turn ended with an error.
-    TurnFailed(String),
+    TurnFailed {
+        why: String,
+        /// The error of the answer; null without one.
+        error: Value,
+    },
     /// How full the context is, 0 to 1.
     ContextUsage(f64),
     /// The mode has changed.

@@ -38,6 +38,8 @@ pub enum Frame {
 pub struct RpcError {
     pub code: i64,
     pub message: String,
+    /// As the agent has sent it.
+    pub whole: Value,
 }
 
 impl Frame {
@@ -51,7 +53,7 @@ impl Frame {
         match (method, id, error, result) {
             (Some(Value::String(method)), Some(id), _, _) => Ok(Self::Request { id, method, params }),
             (Some(Value::String(method)), None, _, _) => Ok(Self::Notification { method, params }),
-            (None, Some(id), Some(error), _) => Ok(Self::Response { id, result: Err(RpcError::from_json(&error)) }),
+            (None, Some(id), Some(error), _) => Ok(Self::Response { id, result: Err(RpcError::from_json(error)) }),
             (None, Some(id), None, Some(result)) => Ok(Self::Response { id, result: Ok(result) }),
             _ => Err("neither a request, a notification nor a response"),
         }
@@ -59,7 +61,7 @@ impl Frame {
 }
 
 impl RpcError {
-    fn from_json(error: &Value) -> Self {
+    fn from_json(error: Value) -> Self {
         let text = |key: &str| error.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
         // Several agents say "Internal error" there and put the reason into the data.
         let detail = error.get("data").and_then(|data| {
@@ -73,7 +75,7 @@ impl RpcError {
             (None, None) => "an error without a message".to_owned(),
         };
         let code = error.get("code").and_then(Value::as_i64).unwrap_or_default();
-        Self { code, message: message.chars().take(MAX_ERROR_CHARS).collect() }
+        Self { code, message: message.chars().take(MAX_ERROR_CHARS).collect(), whole: error }
     }
 }
 
@@ -98,7 +100,8 @@ mod tests {
             (r#"{"id":1,"error":{"data":"why"},"result":{}}"#, "why", 0),
             (r#"{"id":1,"error":7}"#, "an error without a message", 0),
         ] {
-            let error = RpcError { code, message: message.into() };
+            let whole = serde_json::from_str::<Value>(text).unwrap()["error"].take();
+            let error = RpcError { code, message: message.into(), whole };
             assert_eq!(parse(text), Ok(Frame::Response { id: json!(1), result: Err(error) }), "{text}");
         }
         for garbage in

@@ -295,7 +295,7 @@ impl StateMachine {
             effects.push(Effect::Withdraw { question, why: "the agent has ended" });
         }
         if matches!(self.phase, Phase::Prompting { .. }) {
-            effects.push(Effect::Report(Report::TurnFailed(why.to_owned())));
+            effects.push(Effect::Report(Report::TurnFailed { why: why.to_owned(), error: Value::Null }));
         }
         let steering = std::mem::take(&mut self.steering).into_values().map(|prompt| prompt.request);
         for id in std::mem::take(&mut self.pause_requests).into_iter().chain(steering) {

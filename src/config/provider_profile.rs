@@ -121,15 +121,23 @@ layered_section! {
 }
 
 layered_section! {
-    /// How a transcript tells of a usage limit. Without all three keys, no session is parked by itself.
+    /// How a transcript (`field`, `value` and `time`) or an error of the protocol (`error`, `error_value` and `text`) tells of a usage
+    /// limit. Without all keys of one, no session is parked by it.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct LimitProfile {
         /// The member of a line that tells of the limit; a dot leads into an object.
         pub field: Option<String>,
         /// Its value at a usage limit, and at no other refusal.
         pub value: Option<String>,
-        /// The member with the time at which the limit passes, in seconds since 1970.
+        /// The member with the time at which the limit passes, in seconds since 1970. In place of a `*` is each window that is used
+        /// up.
         pub time: Option<String>,
+        /// The member of the error that tells of the limit.
+        pub error: Option<String>,
+        /// What stands there at a limit.
+        pub error_value: Option<String>,
+        /// The words of the error's message before the time at which the limit passes.
+        pub text: Option<String>,
         /// Whether its terminal goes on by itself when the limit has passed.
         pub goes_on: Option<bool>,
     }

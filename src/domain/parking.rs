@@ -58,22 +58,3 @@ impl fmt::Display for ParkingCause {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_text_of_a_person_is_a_pause_or_a_limit() {
-        for (kind, subject, shown) in [
-            (ParkingKind::UsageLimit, "NAME", "usage limit of NAME"),
-            (ParkingKind::Budget, "T-1", "budget of T-1"),
-            (ParkingKind::Reason, "budget:T-1", "budget:T-1"),
-            (ParkingKind::Reason, "usage limit of NAME", "usage limit of NAME"),
-        ] {
-            let read = ParkingCause::from_stored(ParkingCause::new(kind, subject).as_str());
-            assert_eq!((read.kind(), &*read.to_string()), (kind, shown));
-        }
-        assert_eq!(ParkingCause::from_stored("budget of T-1").kind(), ParkingKind::Reason);
-    }
-}

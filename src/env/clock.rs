@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use chrono::{DateTime, Days, Local, NaiveDateTime, NaiveTime, SecondsFormat, TimeZone, Timelike, Utc};
+use chrono::{
+    DateTime, Datelike, Days, Local, Month, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, TimeZone, Timelike, Utc,
+};
 
 /// The characters of `2026-01-31`.
 const DATE_CHARS: usize = 10;
@@ -30,6 +32,50 @@ impl Timestamp {
     /// Parses a time in the form of RFC 3339, in any offset, with or without fractions of a second; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         DateTime::parse_from_rfc3339(text.trim()).ok().map(|time| Self(time.timestamp_millis()))
+    }
+
+    /// Parses the next moment with which a sentence of a provider begins: `1:14am (UTC)`, `Apr 1 at 9am (Asia/Tokyo)` or
+    /// `Nov 28th, 2026 1:10 AM`. Without a zone it is that of this machine, which is `own_zone`. `None` for any other text, another
+    /// zone, and a time that the clock skips.
+    pub fn parse_spoken(text: &str, now: Self, own_zone: Option<&str>) -> Option<Self> {
+        let (text, zone) = match text.split_once('(') {
+            Some((text, rest)) => (text, Some(rest.split_once(')')?.0)),
+            None => (text, None),
+        };
+        let mut words = text.split([' ', ',']).filter(|word| !word.is_empty() && *word != "at").peekable();
+        let month = words.next_if(|word| word.parse::<Month>().is_ok()).and_then(|word| word.parse::<Month>().ok());
+        let day = if month.is_some() { words.next()?.trim_end_matches(char::is_alphabetic).parse().ok() } else { None };
+        let year = words.next_if(|word| word.len() == 4 && month.is_some()).and_then(|word| word.parse::<i32>().ok());
+        let word = words.next()?;
+        let (clock, half) = word.split_at(word.find(char::is_alphabetic).unwrap_or(word.len()));
+        let half = if half.is_empty() { words.next()? } else { half };
+        let noon = match half.get(..2)?.to_ascii_lowercase().as_str() {
+            "am" => 0,
+            "pm" => 12,
+            _ => return None,
+        };
+        let (hour, minute) = clock.split_once(':').unwrap_or((clock, "0"));
+        let time = NaiveTime::from_hms_opt(hour.parse::<u32>().ok()? % 12 + noon, minute.parse().ok()?, 0)?;
+        let is_utc = zone == Some("UTC");
+        if !is_utc && zone.is_some_and(|zone| own_zone != Some(zone)) {
+            return None;
+        }
+        let utc = DateTime::<Utc>::from_timestamp_millis(now.0)?;
+        let today = if is_utc { utc.date_naive() } else { utc.with_timezone(&Local).date_naive() };
+        let (first, next) = match (month, year) {
+            (None, _) => (today, today.succ_opt()?),
+            (Some(month), year) => {
+                let of_year = |year| NaiveDate::from_ymd_opt(year, month.number_from_month(), day?);
+                (of_year(year.unwrap_or(today.year()))?, of_year(year.unwrap_or(today.year() + 1))?)
+            }
+        };
+        let moment = |date: NaiveDate| {
+            let at = date.and_time(time);
+            let at =
+                if is_utc { Utc.from_utc_datetime(&at) } else { Local.from_local_datetime(&at).earliest()?.to_utc() };
+            Some(Self(at.timestamp_millis())).filter(|at| *at > now)
+        };
+        moment(first).or_else(|| moment(next))
     }
 
     /// Date and time of day in the time zone of this machine, for people: `2026-01-31 12:00:00`.

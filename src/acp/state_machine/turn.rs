@@ -56,7 +56,7 @@ impl StateMachine {
             }
             Err(error) => {
                 effects.push(Effect::Print(self.conversation.note(&format!("the turn failed: {}", error.message))));
-                effects.push(Effect::Report(Report::TurnFailed(error.message)));
+                effects.push(Effect::Report(Report::TurnFailed { why: error.message, error: error.whole }));
             }
         }
         if let Some(share) = self.context_usage.take() {

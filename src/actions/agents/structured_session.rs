@@ -197,10 +197,10 @@ impl StoreSink {
             Report::ToolEnded { call, permission } => self.tool_ended(call, *permission),
             Report::ToolChanged(call) => self.judge_late("it does not do what it asked for", call),
             Report::TurnEnded { stop_reason, usage, said } => self.turn_ended(stop_reason, usage.as_ref(), said),
-            Report::TurnFailed(why) => {
+            Report::TurnFailed { why, error } => {
                 let taken = std::mem::take(&mut self.taken);
                 self.app.transaction(|tx| answer(tx, &taken, FAILED_TURN))?;
-                self.silently(&HookEvent::TurnFailed(why.clone()))?;
+                self.silently(&HookEvent::TurnFailed { why: why.clone(), error: Some(error.clone()) })?;
                 Ok(SinkReply::default())
             }
             Report::ContextUsage(share) => {

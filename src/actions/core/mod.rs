@@ -31,6 +31,7 @@ pub(crate) mod session_process;
 mod snapshot_after_write;
 pub mod store_safety;
 pub mod trust;
+pub(crate) mod usage_limit;
 pub(crate) mod work_sandbox;
 
 /// The actor overrides the claimant with `--force --reason TEXT`. The reason goes into the event log.

@@ -1,18 +1,13 @@
 //! Parking: a session that waits for a time, because of a usage limit or because a person wants it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::time::Duration;
 
 use anyhow::Result;
-use serde_json::Value;
 
 use super::{budget, prompt};
 use crate::actions::core::{lookup, parking_end, session_events, session_process};
 use crate::actions::mail::send;
 use crate::actions::{Answer, App};
-use crate::adapters::plumbing::transcript;
-use crate::config::LimitProfile;
 use crate::domain::id::Label;
 use crate::domain::parking::{ParkingCause, ParkingKind};
 use crate::domain::rules::session_machine::SessionEvent;
@@ -20,16 +15,9 @@ use crate::domain::rules::work::ProviderParking;
 use crate::domain::session::Session;
 use crate::domain::{Refusal, SessionId, text_limits};
 use crate::env::Timestamp;
-use crate::os::poll_until::poll_until;
 use crate::store::{ReadTx, StoreError, WriteTx, sessions};
 use crate::wire::SessionView;
 
-/// How many bytes of a provider's transcript are read from its end, and how many lines.
-const MAX_BYTES: u64 = 256 << 10;
-const MAX_LINES: usize = 20;
-/// How long the provider may take to write the line about its limit after its hook has begun.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
-const PAUSE: Duration = Duration::from_millis(50);
 /// The source of the message to a session that goes on.
 const SOURCE: &str = "resumption";
 
@@ -112,56 +100,4 @@ pub(in crate::actions) fn limited_providers(
         }
     }
     Ok(found)
-}
-
-/// When the usage limit of this provider passes, by the newest lines of its transcript; `None` when they tell of no such limit.
-/// An ordinary refusal and an overload are none.
-pub(in crate::actions) fn limit_passes_at(app: &App, provider: &Label, transcript: Option<&str>) -> Option<Timestamp> {
-    let limit = app.settings.provider(provider.as_str()).profile.facts.limit?;
-    let path = Path::new(transcript?);
-    poll_until(WRITE_TIMEOUT, PAUSE, || in_transcript(&limit, path, app.env.now()))
-}
-
-fn in_transcript(limit: &LimitProfile, path: &Path, now: Timestamp) -> Option<Timestamp> {
-    let (field, value, time) = (limit.field.as_ref()?, limit.value.as_ref()?, limit.time.as_ref()?);
-    let (bytes, _) = transcript::end(path, MAX_BYTES).ok()?;
-    let lines = bytes.rsplit(|byte| *byte == b'\n').filter(|line| !line.is_empty()).take(MAX_LINES);
-    let entries = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-    let at = |entry: &Value, path: &str| entry.pointer(&format!("/{}", path.replace('.', "/"))).cloned();
-    let is_limit = |entry: &Value| at(entry, field).is_some_and(|found| found.as_str() == Some(value));
-    let seconds = entries.filter(is_limit).find_map(|entry| at(&entry, time)?.as_i64())?;
-    Some(Timestamp::from_millis(seconds.checked_mul(1_000)?)).filter(|until| *until > now)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    #[test]
-    fn only_a_usage_limit_with_a_time_to_come_parks() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("record.jsonl");
-        let text = |text: &str| Some(text.to_owned());
-        let limit = LimitProfile {
-            field: text("apiError"),
-            value: text("usage_limit_reached"),
-            time: text("quotaLimits.resetsAt"),
-            ..LimitProfile::default()
-        };
-        let now = Timestamp::from_millis(1_795_828_000_000);
-        let found = |line: &str| {
-            fs::write(&path, format!("{{\"type\":\"user\"}}\n{line}\n")).unwrap();
-            in_transcript(&limit, &path, now).map(Timestamp::millis)
-        };
-        let quota = "\"error\":\"rate_limit\",\"apiErrorStatus\":429,\"quotaLimits\":{\"status\":\"rejected\"";
-        let plan = format!("{{\"apiError\":\"usage_limit_reached\",{quota},\"resetsAt\":1795828365}}}}");
-        assert_eq!(found(&plan), Some(1_795_828_365_000));
-        // The reset of an earlier limit, an ordinary 429, an overload, and half a line.
-        assert_eq!(found(&plan.replace("1795828365", "1795827999")), None);
-        assert_eq!(found("{\"error\":\"rate_limit\",\"apiErrorStatus\":429}"), None);
-        assert_eq!(found("{\"apiError\":\"overloaded\",\"quotaLimits\":{\"resetsAt\":1795828365}}"), None);
-        assert_eq!(found(&plan[..plan.len() - 2]), None);
-    }
 }

@@ -98,7 +98,10 @@ fn parse(event: &str, payload: &Payload, role: Option<&str>) -> Result<HookEvent
         "PostToolUse" => tool_finished(payload, true)?,
         "PostToolUseFailure" => tool_finished(payload, false)?,
         "Stop" => HookEvent::TurnEnd(payload.last_assistant_message.clone()),
-        "StopFailure" => HookEvent::TurnFailed(join_texts(&[payload.error.as_ref(), payload.error_details.as_ref()])),
+        "StopFailure" => {
+            let why = join_texts(&[payload.error.as_ref(), payload.error_details.as_ref()]);
+            HookEvent::TurnFailed { why, error: None }
+        }
         "SubagentStop" => HookEvent::SubagentEnd(payload.agent_transcript_path.clone()),
         "Notification" => match payload.notification_type.as_deref() {
             Some("idle_prompt") => HookEvent::Idle,

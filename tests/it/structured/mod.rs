@@ -4,6 +4,7 @@ mod day;
 mod decisions;
 mod frames;
 mod launch;
+mod limits;
 mod misbehaviour;
 mod new_agent;
 mod permissions;

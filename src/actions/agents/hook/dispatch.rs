@@ -29,7 +29,7 @@ pub fn handle(
         HookEvent::TurnEnd(said) => turn::end(app, caller, said.as_deref(), true, read_transcript),
         HookEvent::TurnCancelled => turn::end(app, caller, None, false, read_transcript),
         HookEvent::Interrupted => turn::interrupted(app, caller, read_transcript),
-        HookEvent::TurnFailed(why) => provider_notification::failed(app, caller, why),
+        HookEvent::TurnFailed { why, error } => provider_notification::failed(app, caller, why, error.as_ref()),
         HookEvent::Waiting(text) => provider_notification::waiting(app, caller, text),
         HookEvent::WaitingForTool(call, text) => provider_notification::waiting_for_tool(app, caller, call, text),
         HookEvent::Idle => provider_notification::idle(app, caller),

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::actions::agents::guard::ToolCall;
 use crate::actions::sessions::prompt::DeliveryBatch;
 use crate::domain::id::Label;
@@ -78,7 +80,11 @@ pub enum HookEvent {
     TurnCancelled,
     Interrupted,
     /// The turn failed, with the reason.
-    TurnFailed(String),
+    TurnFailed {
+        why: String,
+        /// The error as the protocol has it.
+        error: Option<Value>,
+    },
     /// The provider notified a person, with this text, that the session waits for them.
     Waiting(String),
     /// The provider asks a person, with this text, to allow a tool, and takes no answer from Fairway.

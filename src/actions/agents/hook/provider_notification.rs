@@ -1,15 +1,15 @@
 //! Notifications of a provider about a session: it waits for a person, is idle, or its turn failed.
 
 use anyhow::Result;
+use serde_json::Value;
 
 use super::event::{HookCaller, HookOutcome, Reply};
 use super::resolve_session;
 use crate::actions::App;
 use crate::actions::agents::approval;
 use crate::actions::agents::guard::ToolCall;
-use crate::actions::core::session_events;
+use crate::actions::core::{session_events, usage_limit};
 use crate::actions::queue::checkpoint;
-use crate::actions::sessions::parking;
 use crate::domain::checkpoint::{CheckpointOrigin, CheckpointState};
 use crate::domain::parking::ParkingCause;
 use crate::domain::rules::session_machine::SessionEvent;
@@ -63,11 +63,14 @@ pub(super) fn idle(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
 
 /// Sets the session to idle. Parks it when its provider's usage limit is the reason, else records a checkpoint with the reason on
 /// its task. Does nothing for a subagent.
-pub(super) fn failed(app: &App, caller: &HookCaller, why: &str) -> Result<HookOutcome> {
+pub(super) fn failed(app: &App, caller: &HookCaller, why: &str, error: Option<&Value>) -> Result<HookOutcome> {
     let text = sanitize(&format!("the turn failed: {why}"));
     // The transcript is read outside of a transaction.
     let transcript = caller.transcript.as_deref().filter(|_| !caller.is_subagent);
-    let limit = parking::limit_passes_at(app, &caller.provider, transcript);
+    let limit = match error {
+        Some(error) => usage_limit::of_error(app, &caller.provider, error),
+        None => usage_limit::after_failure(app, &caller.provider, transcript),
+    };
     resolve_session::touch(app, caller, |tx, session| {
         if caller.is_subagent {
             return Ok(());

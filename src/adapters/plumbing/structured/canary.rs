@@ -177,7 +177,7 @@ impl<'a> CanaryRun<'a> {
                 self.report.ran_unasked.get_or_insert(call.describe());
             }
             Report::TurnEnded { .. } => self.is_over = true,
-            Report::TurnFailed(why) => self.fail(format!("the turn failed: {why}")),
+            Report::TurnFailed { why, .. } => self.fail(format!("the turn failed: {why}")),
             Report::TurnStarted
             | Report::Steered
             | Report::ToolEnded { .. }
