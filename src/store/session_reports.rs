@@ -220,6 +220,13 @@ pub fn set_error(tx: &WriteTx<'_>, session: &SessionId, error: Option<&str>) -> 
     Ok(())
 }
 
+/// Names the transcript from which usage is read. Another one than before is read from its start.
+pub fn set_usage_path(tx: &WriteTx<'_>, session: &SessionId, path: &str) -> Result<(), StoreError> {
+    const SET: &str = "UPDATE session_reports SET usage_path = $2, usage_offset = 0 \
+         WHERE session_id = $1 AND usage_path IS DISTINCT FROM $2";
+    sql::execute(tx.conn(), SET, &[&session, &path]).map(drop)
+}
+
 /// Sets the transcript and the offset in bytes up to which it was read. The caller must do this in the transaction that stores
 /// the rows which it read there, so that none is lost or counted twice.
 pub fn set_usage_offset(tx: &WriteTx<'_>, session: &SessionId, path: &str, offset: i64) -> Result<(), StoreError> {

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::{Value, json};
+
 use super::relaunch::{told, working};
 use super::{Sessions, eventually};
 
@@ -72,6 +74,42 @@ fn session_goes_on_once_when_its_limit_has_passed() {
     assert!(format!("{prompts}{called}").contains(text), "{prompts}{called}");
     reconcile();
     assert_eq!((times_told(&world), world.rows("SELECT id FROM agent_sessions").len()), (2, 2));
+}
+
+/// As Codex was seen to write it: the window that is used up, then the end of the turn. Without a window a person has to pay.
+#[test]
+fn limit_of_which_no_hook_tells_is_found_at_the_end_of_the_transcript() {
+    let world = Sessions::new();
+    world.launch(&["--role", "dev", "--id", "s", "--provider", "codex", "--no-profile", "--", "cat"]);
+    let rollout = world.dir().join("rollout.jsonl");
+    let begins = json!({ "session_id": "a", "cwd": "/nowhere", "hook_event_name": "UserPromptSubmit", "prompt": "go",
+        "transcript_path": rollout.to_str().unwrap() });
+    world.hook_inside("s", "codex", &begins).exits(0);
+    let until = world.session("s")["started_at"].parse::<i64>().unwrap() / 1_000 + 600;
+    let window = |used: f64, at: i64| json!({ "used_percent": used, "window_minutes": 300, "resets_at": at });
+    let after = |limits: Value, info: &str, cut: usize| {
+        let limits =
+            json!({ "type": "event_msg", "payload": { "type": "token_count", "info": null, "rate_limits": limits } });
+        let error = json!({ "message": "You've hit your usage limit.", "codex_error_info": info });
+        let end = json!({ "type": "event_msg", "payload": { "type": "task_complete", "error": error } });
+        let text = format!("{limits}\n{end}");
+        fs::write(&rollout, &text[..text.len() - cut]).unwrap();
+        world.run(["session", "reconcile"]).exits(0);
+        world.json(["session", "show", "s"])["parked"].clone()
+    };
+    let ends = |limits: Value| after(limits, "usage_limit_exceeded", 0);
+    assert_eq!(ends(Value::Null), Value::Null);
+    // A limit that has passed, an overload, and half a line.
+    assert_eq!(ends(json!({ "primary": window(100.0, until - 9_000) })), Value::Null);
+    assert_eq!(after(json!({ "primary": window(100.0, until) }), "server_overloaded", 0), Value::Null);
+    assert_eq!(after(json!({ "primary": window(100.0, until) }), "usage_limit_exceeded", 2), Value::Null);
+    assert_eq!(ends(json!({ "primary": window(82.5, until), "secondary": window(12.0, until + 1) })), Value::Null);
+    let parked = ends(json!({ "primary": window(100.0, until), "secondary": window(12.0, until + 9_000) }));
+    assert_eq!(
+        (&parked["kind"], world.session("s")["parked_until"].as_str()),
+        (&json!("usage_limit"), &*(until * 1_000).to_string())
+    );
+    assert_eq!(world.session("s")["activity"], "idle");
 }
 
 #[test]

@@ -26,6 +26,9 @@ pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
             awaited_answer::expire_unanswerable(app, tx, session)?;
             session_events::reported(tx, session, Activity::Busy, None, caller.source())?;
             session_reports::reset_turn(tx, &session.id)?;
+            if let Some(path) = &caller.transcript {
+                session_reports::set_usage_path(tx, &session.id, path)?;
+            }
         }
         Ok(())
     })?;

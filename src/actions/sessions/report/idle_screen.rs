@@ -7,10 +7,11 @@ use anyhow::Result;
 
 use super::screen_dialog;
 use crate::actions::App;
-use crate::actions::core::{awaited_answer, lookup, session_events};
+use crate::actions::core::{awaited_answer, lookup, session_events, usage_limit};
 use crate::actions::sessions::adapter_endpoint;
 use crate::actions::sessions::control::question;
 use crate::domain::SessionId;
+use crate::domain::parking::ParkingCause;
 use crate::domain::rules::screen_state::{IdleFacts, STILL_FOR, find_question, shows_any};
 use crate::domain::rules::session_machine::{Report, SessionEvent};
 use crate::domain::session::{Activity, SCREEN_SOURCE, Session};
@@ -54,6 +55,9 @@ pub fn look(app: &App, id: &SessionId) -> Result<ScreenVerdict> {
     // Whether it is interrupted in a call shows on the screen: it is looked at for that as well.
     let Some((session, from)) = app.read(|tx| candidate(tx, id, true))? else { return Ok(ScreenVerdict::Nothing) };
     let Some(provider) = &session.provider else { return Ok(ScreenVerdict::Nothing) };
+    if park_at_limit(app, &session)? {
+        return Ok(ScreenVerdict::Idle);
+    }
     let profile = app.settings.provider(provider.as_str()).profile;
     let interrupted_sign = profile.facts.interrupted_sign.unwrap_or_default();
     if interrupted_sign.is_empty() && app.read(|tx| candidate(tx, id, false))?.is_none() {
@@ -77,6 +81,25 @@ pub fn look(app: &App, id: &SessionId) -> Result<ScreenVerdict> {
     }
     let is_interrupted = find_question(&screen, &interrupted_sign).is_some();
     record(app, &session, is_interrupted, &sha256_hex(screen.as_bytes()), last_output)
+}
+
+/// Parks a busy session whose transcript ends with a usage limit: not every agent calls a hook there. Returns whether it is one.
+pub(in crate::actions) fn park_at_limit(app: &App, seen: &Session) -> Result<bool> {
+    let Some(provider) = seen.provider.as_ref().filter(|_| seen.activity == Activity::Busy) else { return Ok(false) };
+    let reports = app.read(|tx| Ok(session_reports::find(tx, &seen.id)?))?;
+    let until = reports.usage_path.and_then(|path| usage_limit::at_end(app, provider, &path));
+    let Some(until) = until else { return Ok(false) };
+    app.transaction(|tx| {
+        let session = lookup::session(tx, &seen.id)?;
+        // A hook may have told of another turn meanwhile.
+        if session.run_id != seen.run_id || session.activity_at != seen.activity_at {
+            return Ok(false);
+        }
+        let idle = Report::of(Activity::Idle, None, SCREEN_SOURCE);
+        let idle = session_events::apply(tx, &session, &SessionEvent::Seen(idle))?;
+        let why = ParkingCause::usage_limit(provider);
+        session_events::apply(tx, &idle, &SessionEvent::Parked { until, why: &why }).map(|_| true)
+    })
 }
 
 /// Checks whether the dialog that a launch saw on the session's screen is still there.

@@ -13,18 +13,21 @@ use crate::actions::queue::task::ready::{self, ReadyFor};
 use crate::actions::sessions::launch::purpose;
 use crate::actions::sessions::liveness::backend_probe::BackendProber;
 use crate::actions::sessions::liveness::{dead, silence};
+use crate::actions::sessions::report::idle_screen;
 use crate::actions::sessions::{budget, list, parking, start};
 use crate::actions::{App, land};
 use crate::domain::TaskId;
 use crate::domain::budget::Budget;
 use crate::domain::id::Label;
 use crate::domain::rules::work::{Candidate, Death, Facts, PlaceState, ProviderParking, TakenPlace, Work};
-use crate::domain::session::{NO_END, SessionStatus};
+use crate::domain::session::{Activity, NO_END, SessionStatus};
 use crate::domain::session_facts::SessionOverview;
 use crate::domain::task::{Task, TaskState, TaskStatus};
 use crate::env::Timestamp;
 use crate::store::{overview, tasks};
 
+/// When it is looked whether a busy session is at its usage limit.
+const LIMIT_TIME: Duration = Duration::from_secs(30);
 /// When a session is looked at again that is over with processes left, or is starting.
 const SETTLE_TIME: Duration = Duration::from_secs(2);
 
@@ -114,6 +117,12 @@ impl Looker<'_> {
             return Ok(PlaceState::Parked(clause.clone()));
         }
         if !one.is_over() && !one.is_stale() && session.status != SessionStatus::Starting {
+            let is_busy = one.current_activity() == Some(Activity::Busy);
+            if is_busy && idle_screen::park_at_limit(self.app, session)? {
+                self.change_at(Some(self.now));
+            }
+            // What an agent writes at its limit is no event.
+            self.change_at(is_busy.then(|| self.now.plus(LIMIT_TIME)));
             return Ok(PlaceState::Works);
         }
         let why = match dead::prove(self.app, session, &mut self.prober) {
