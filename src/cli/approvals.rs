@@ -11,7 +11,7 @@ use crate::cli::age::age;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::{each, values};
-use crate::domain::approval::Decision;
+use crate::domain::approval::{ApprovalStatus, Decision};
 use crate::render::{Table, escape_controls, escape_line};
 use crate::wire::{ApprovalView, tool_input};
 
@@ -86,7 +86,7 @@ impl ListArgs {
                         one.session_id.clone(),
                         one.provider.clone(),
                         one.tool.clone(),
-                        one.status.to_owned(),
+                        one.status.to_string(),
                         if one.answerable { "yes" } else { "no" }.to_owned(),
                         age(&one.asked_at, ctx.env.now()),
                         tool_input::summary(&one.input),
@@ -155,7 +155,7 @@ fn asked(one: &ApprovalView) -> String {
 fn closed(one: &ApprovalView) -> String {
     let by = one.answered_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     let why = one.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    let became = if one.status == "lapsed" { "expired" } else { one.status };
+    let became = if one.status == ApprovalStatus::Lapsed { "expired" } else { one.status.as_str() };
     format!("approval {}: {became}{by}{why}", one.id)
 }
 

@@ -87,7 +87,7 @@ fn text(view: &DevicePairView, ctx: &Context) -> String {
     let _ = writeln!(
         text,
         "one browser, {}, until {}; the code is valid {} and for {MAX_WRONG_CODES} tries",
-        if view.access == DeviceAccess::Full.as_str() { "with full access" } else { "to look only" },
+        if view.access == DeviceAccess::Full { "with full access" } else { "to look only" },
         view.expires_at.to_local(),
         due(view.valid_until, ctx.env.now()).replace("in ", "for "),
     );
@@ -125,8 +125,8 @@ fn table(devices: &[DeviceView], now: Timestamp) -> Table {
     for device in devices {
         table.row([
             device.name.clone(),
-            device.access.to_owned(),
-            device.way.to_owned(),
+            device.access.to_string(),
+            device.way.to_string(),
             format!("{} ago", rough(now.since(device.paired_at))),
             device.paired_from.clone().unwrap_or_else(|| "-".to_owned()),
             due(device.expires_at, now),

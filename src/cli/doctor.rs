@@ -202,7 +202,7 @@ pub fn doctor_context<'a>(ctx: &'a Context, app: Option<&'a App>) -> Result<Doct
     let proven = |provider: &Provider| Some((provider.label(), profile(provider)?.facts.proven_with?));
     let is_brought = |provider: &&Provider| profile(provider).is_some_and(|profile| profile.facts.hook_args.is_some());
     let lanes = app.map_or_else(|| Ok(Vec::new()), |app| lane::list::list(app, false))?;
-    let is_open = |lane: &LaneView| lane.status != LaneStatus::Closed.as_str() && lane.other_host.is_none();
+    let is_open = |lane: &LaneView| lane.status != LaneStatus::Closed && lane.other_host.is_none();
     let open = lanes.into_iter().filter(is_open);
     let lanes = open
         .filter_map(|lane| Some(LaneWorktree { lane: lane.name.clone(), directory: PathBuf::from(lane.worktree?) }));
@@ -225,7 +225,7 @@ fn print(ctx: &Context, findings: &[Finding]) -> Result<Exit> {
         || {
             let mut table = Table::new(&["severity", "code", "fix", "message"]);
             for one in &view.findings {
-                table.row([one.severity, one.code, one.fix.as_deref().unwrap_or("-"), &one.message]);
+                table.row([one.severity.as_str(), one.code, one.fix.as_deref().unwrap_or("-"), &one.message]);
             }
             table.render(ctx.out.width)
         },

@@ -14,6 +14,7 @@ use crate::actions::core::inside_session;
 use crate::actions::upkeep::notify::{self, Outlets, SendReport};
 use crate::domain::Refusal;
 use crate::domain::id::SinkName;
+use crate::domain::need::NeedKind;
 use crate::env::Timestamp;
 use crate::hooks::Provider;
 use crate::render::{Table, escape_controls, escape_line};
@@ -143,10 +144,11 @@ fn test(ctx: &Context, app: &App, named: Vec<SinkName>, mut terminal: Option<&mu
 
 fn state_text(ctx: &Context, state: &NotifyStateView) -> String {
     let list = |words: &[&str], none: &str| if words.is_empty() { none.to_owned() } else { words.join(", ") };
+    let kinds_of = |kinds: &[NeedKind]| list(&kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>(), "none");
     let sinks: Vec<&str> = state.sinks.iter().map(String::as_str).collect();
     let mut text = format!("sinks: {}\n", list(&sinks, "none; set notify.sinks with fairway config edit"));
     if let Some(kinds) = &state.kinds {
-        let _ = writeln!(text, "kinds: {}", list(kinds, "none"));
+        let _ = writeln!(text, "kinds: {}", kinds_of(kinds));
     }
     if let Some(quiet) = &state.quiet {
         let until = state.quiet_until.as_deref().and_then(Timestamp::parse);
@@ -154,7 +156,7 @@ fn state_text(ctx: &Context, state: &NotifyStateView) -> String {
         let _ = writeln!(text, "quiet: {quiet}{now}");
     }
     for one in &state.per_sink {
-        let kinds = one.kinds.as_ref().map_or_else(|| "every kind".to_owned(), |kinds| list(kinds, "none"));
+        let kinds = one.kinds.as_ref().map_or_else(|| "every kind".to_owned(), |kinds| kinds_of(kinds));
         let _ = writeln!(text, "{}: {kinds}{}", one.sink, if one.actions { "; with actions" } else { "" });
     }
     if let Some(why) = &state.untrusted {

@@ -9,6 +9,7 @@ use crate::cli::exit::Exit;
 use crate::cli::force::ForceArgs;
 use crate::cli::values;
 use crate::config::show_duration;
+use crate::domain::message::{Channel, WaitReason};
 use crate::domain::{Refusal, SessionId};
 use crate::env::Timestamp;
 use crate::render::{Meaning, Table};
@@ -99,13 +100,13 @@ impl ListArgs {
                     let mut row = vec![
                         one.id.to_string(),
                         to.unwrap_or_default(),
-                        one.priority.to_owned(),
-                        one.status.to_owned(),
-                        one.way.unwrap_or("-").to_owned(),
+                        one.priority.to_string(),
+                        one.status.to_string(),
+                        one.way.map_or("-", Channel::as_str).to_owned(),
                         one.count.to_string(),
                         age.map(|age| show_duration(std::time::Duration::from_secs(age.as_secs()))).unwrap_or_default(),
                     ];
-                    row.extend(has_reason.then(|| reason.unwrap_or("-").to_owned()));
+                    row.extend(has_reason.then(|| reason.map_or("-", WaitReason::as_str).to_owned()));
                     table.row(&row);
                 }
                 if table.is_empty() {

@@ -10,6 +10,7 @@ use super::context::Context;
 use super::exit::Exit;
 use super::values;
 use crate::actions::land::overlap::{self, Scope, Selection, wait};
+use crate::domain::overlap::OverlapLevel;
 use crate::env::Timestamp;
 use crate::render::{Meaning, Style, escape_line};
 use crate::wire::{OverlapFileView, OverlapPairView, OverlapView};
@@ -69,8 +70,8 @@ fn text(found: &OverlapView, now: Timestamp, style: Style) -> String {
     let mut text = String::new();
     for one in &found.overlaps {
         let (shape, meaning) = match one.level {
-            "conflict" | "rebase" => ('✗', Meaning::Bad),
-            "planned" | "adjacent" => ('!', Meaning::Notice),
+            OverlapLevel::Conflict | OverlapLevel::Rebase => ('✗', Meaning::Bad),
+            OverlapLevel::Planned | OverlapLevel::Adjacent => ('!', Meaning::Notice),
             _ => ('?', Meaning::Notice),
         };
         let since = one.since.as_deref().map(|at| format!(", for {}", age(at, now))).unwrap_or_default();
@@ -106,10 +107,10 @@ fn sentence(one: &OverlapPairView) -> String {
     let lane = one.lane.as_deref().unwrap_or("-");
     let other = one.other_lane.as_deref();
     match (one.level, other) {
-        ("conflict", Some(other)) => format!("{lane} and {other}: a merge of the two conflicts"),
-        ("adjacent", Some(other)) => format!("{lane} and {other}: close to each other, merge cleanly"),
-        ("rebase", _) => format!("{lane}: conflicts with its base"),
-        ("planned", _) => {
+        (OverlapLevel::Conflict, Some(other)) => format!("{lane} and {other}: a merge of the two conflicts"),
+        (OverlapLevel::Adjacent, Some(other)) => format!("{lane} and {other}: close to each other, merge cleanly"),
+        (OverlapLevel::Rebase, _) => format!("{lane}: conflicts with its base"),
+        (OverlapLevel::Planned, _) => {
             let id = |id: &Option<String>| id.clone().unwrap_or_default();
             format!("{} and {}: their paths overlap", id(&one.task_id), id(&one.other_task_id))
         }

@@ -48,7 +48,8 @@ fn table(view: &UsageView) -> Option<Table> {
     if view.rows.is_empty() {
         return None;
     }
-    let headings = [view.by, "turns", "input", "output", "cache read", "cache write", "cost", "tool calls", "failed"];
+    let headings =
+        [view.by.as_str(), "turns", "input", "output", "cache read", "cache write", "cost", "tool calls", "failed"];
     let of_tasks: &[&str] = if view.total.tasks.is_some() { &["claimed", "done", "claim to done"] } else { &[] };
     let mut table = Table::new(&[&headings, of_tasks].concat());
     for row in &view.rows {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::values::time;
-use crate::domain::approval::Approval;
+use crate::domain::approval::{Approval, ApprovalStatus};
 
 /// An approval. Its input is the tool's, masked and shortened; one that was very long is a cut text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -25,8 +25,7 @@ pub struct ApprovalView {
     /// Whether a hook waits for the answer.
     pub answerable: bool,
     /// Whether it was answered, and how.
-    #[cfg_attr(test, schemars(with = "crate::domain::approval::ApprovalStatus"))]
-    pub status: &'static str,
+    pub status: ApprovalStatus,
     /// Why it was answered so, or why it lapsed.
     pub reason: Option<String>,
     /// Since when it is asked.
@@ -47,7 +46,7 @@ impl From<&Approval> for ApprovalView {
             tool: approval.tool.clone(),
             input: serde_json::from_str(&approval.input).unwrap_or_else(|_| Value::String(approval.input.clone())),
             answerable: approval.answerable,
-            status: approval.status.as_str(),
+            status: approval.status,
             reason: approval.reason.clone(),
             asked_at: approval.asked_at.to_string(),
             answered_at: time(approval.answered_at),

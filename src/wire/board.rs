@@ -5,6 +5,10 @@ use serde::Serialize;
 
 use super::session_overview::STOPPED;
 use super::{CommandView, CostView, HeldTaskView, LandAtWorkView, LaneSetupView, PullRequestView, SessionOverviewView};
+use crate::domain::job::JobStatus;
+use crate::domain::lane::LaneStatus;
+use crate::domain::need::NeedKind;
+use crate::domain::overlap::OverlapLevel;
 
 /// The board at one instant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -47,8 +51,7 @@ pub struct NeedView {
     pub id: String,
     /// `approval`, `question`, `guard`, `program`, `dead`, `stale`, `lease`, `unfinished`, `landing`, `gate`, `review`, `blocked`, `overlap`,
     /// `runs_later`, `take_back`, `host`, `handoff`, `prompt` or `job`.
-    #[cfg_attr(test, schemars(with = "crate::domain::need::NeedKind"))]
-    pub kind: &'static str,
+    pub kind: NeedKind,
     /// The session that it is about.
     pub session_id: Option<String>,
     /// The task that it is about.
@@ -71,8 +74,21 @@ impl NeedView {
     /// answer or your turn, `!` for any other decision.
     pub fn shape(&self) -> char {
         match self.kind {
-            "dead" | "orphan" | "stale" | "host_silent" | "landing" | "base_diverged" | "take_back" | "job" => '✗',
-            "question" | "unfinished" | "silent" | "budget" | "parked" | "review" | "handoff" => '?',
+            NeedKind::Dead
+            | NeedKind::Orphan
+            | NeedKind::Stale
+            | NeedKind::HostSilent
+            | NeedKind::Landing
+            | NeedKind::BaseDiverged
+            | NeedKind::TakeBack
+            | NeedKind::Job => '✗',
+            NeedKind::Question
+            | NeedKind::Unfinished
+            | NeedKind::Silent
+            | NeedKind::Budget
+            | NeedKind::Parked
+            | NeedKind::Review
+            | NeedKind::Handoff => '?',
             _ => '!',
         }
     }
@@ -156,8 +172,7 @@ pub struct BoardLaneView {
     /// Its name.
     pub name: String,
     /// `open`, `paused` or `closed`.
-    #[cfg_attr(test, schemars(with = "crate::domain::lane::LaneStatus"))]
-    pub status: &'static str,
+    pub status: LaneStatus,
     /// The role that works in it.
     pub role: Option<String>,
     /// Its branch.
@@ -220,8 +235,7 @@ pub struct BoardOverlapView {
     /// The other lane; `null` for the base.
     pub lane: Option<String>,
     /// `conflict`, `rebase`, `adjacent` or `unknown`.
-    #[cfg_attr(test, schemars(with = "crate::domain::overlap::OverlapLevel"))]
-    pub level: &'static str,
+    pub level: OverlapLevel,
     /// The paths of the files.
     pub files: Vec<String>,
 }
@@ -261,8 +275,7 @@ pub struct BoardJobView {
     /// The command, with secrets masked.
     pub command: String,
     /// Its status.
-    #[cfg_attr(test, schemars(with = "crate::domain::job::JobStatus"))]
-    pub status: &'static str,
+    pub status: JobStatus,
     /// The time of its start, or of its end.
     #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub since: String,

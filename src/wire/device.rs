@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::domain::device::{DeviceAccess, DeviceWay};
 use crate::env::Timestamp;
 
 /// A browser that is paired with the page.
@@ -11,11 +12,9 @@ pub struct DeviceView {
     /// Its name.
     pub name: String,
     /// Its rights: it acts as the person who started the server, or looks.
-    #[cfg_attr(test, schemars(with = "crate::domain::device::DeviceAccess"))]
-    pub access: &'static str,
+    pub access: DeviceAccess,
     /// Where its key is valid: on this machine, tunnels included, or at the server's address in the network.
-    #[cfg_attr(test, schemars(with = "crate::domain::device::DeviceWay"))]
-    pub way: &'static str,
+    pub way: DeviceWay,
     /// When it was paired.
     pub paired_at: Timestamp,
     /// The device whose page made its code; null for the terminal.
@@ -37,8 +36,7 @@ pub struct DevicePairView {
     /// The code that can be typed in place of a link.
     pub code: String,
     /// The rights of the device: it acts as the person who started the server, or looks.
-    #[cfg_attr(test, schemars(with = "crate::domain::device::DeviceAccess"))]
-    pub access: &'static str,
+    pub access: DeviceAccess,
     /// The device's name; null if the device itself says one.
     pub name: Option<String>,
     /// Until when the code is valid.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::domain::finding::{self, Finding};
+use crate::domain::finding::{self, Finding, Severity};
 
 /// The document of `doctor`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -21,8 +21,7 @@ pub struct FindingView {
     /// Its code.
     pub code: &'static str,
     /// `error`, `warning` or `note`.
-    #[cfg_attr(test, schemars(with = "crate::domain::finding::Severity"))]
-    pub severity: &'static str,
+    pub severity: Severity,
     /// A sentence.
     pub message: String,
     /// The command that mends it.
@@ -37,7 +36,7 @@ impl From<&[Finding]> for DoctorView {
                 .iter()
                 .map(|one| FindingView {
                     code: one.code,
-                    severity: one.severity.as_str(),
+                    severity: one.severity,
                     message: one.message.clone(),
                     fix: one.fix.clone(),
                 })

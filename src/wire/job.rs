@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::values::time;
-use crate::domain::job::Job;
+use crate::domain::job::{ItemType, Job, JobStatus, RecoveryPolicy};
 use crate::domain::secrets::mask;
 
 /// Shortens a job's id to its last eight digits. Every command on jobs accepts the short form.
@@ -24,8 +24,7 @@ pub struct JobView {
     /// Its queue; null for a job that starts at once.
     pub queue: Option<String>,
     /// How far it came.
-    #[cfg_attr(test, schemars(with = "crate::domain::job::JobStatus"))]
-    pub status: &'static str,
+    pub status: JobStatus,
     /// `false`: it is active without a supervisor. Otherwise the field is omitted.
     #[serde(skip_serializing_if = "is_true")]
     pub supervised: bool,
@@ -38,8 +37,7 @@ pub struct JobView {
     /// Whether it has a terminal.
     pub pty: bool,
     /// Its fate when its supervisor dies.
-    #[cfg_attr(test, schemars(with = "crate::domain::job::RecoveryPolicy"))]
-    pub recovery: &'static str,
+    pub recovery: RecoveryPolicy,
     /// Which start this is, from 1.
     pub attempt: i64,
     /// Its root process, while it runs.
@@ -72,13 +70,13 @@ impl JobView {
             run_id: run.id.to_string(),
             session_id: run.session.as_ref().map(ToString::to_string),
             queue: run.queue.clone(),
-            status: run.status.as_str(),
+            status: run.status,
             supervised,
             command: mask(&run.command),
             cwd: run.cwd.clone(),
             background: run.background,
             pty: run.pty.is_some(),
-            recovery: run.recovery.as_str(),
+            recovery: run.recovery,
             attempt: run.attempt,
             pid: run.pid.filter(|_| run.status.is_active()),
             exit_code: run.exit_code,
@@ -107,8 +105,7 @@ pub struct JobItemView {
     pub seq: i64,
     /// `stdout`, `stderr` or `event`.
     #[serde(rename = "type")]
-    #[cfg_attr(test, schemars(with = "crate::domain::job::ItemType"))]
-    pub kind: &'static str,
+    pub kind: ItemType,
     /// The text, decoded and masked.
     pub payload: String,
     /// Particulars of an event: an object with at least `event`; `null` for output.
@@ -126,8 +123,7 @@ pub struct JobSpawnView {
     /// The session that its messages go to.
     pub session_id: Option<String>,
     /// How far it came.
-    #[cfg_attr(test, schemars(with = "crate::domain::job::JobStatus"))]
-    pub status: &'static str,
+    pub status: JobStatus,
     /// When it was asked for.
     pub queued_at: String,
     /// Whether the caller goes on without waiting.
@@ -180,8 +176,7 @@ pub struct JobKillView {
     /// Its id.
     pub run_id: String,
     /// Its status now.
-    #[cfg_attr(test, schemars(with = "crate::domain::job::JobStatus"))]
-    pub status: &'static str,
+    pub status: JobStatus,
     /// When it ended.
     pub finished_at: Option<String>,
 }
@@ -251,8 +246,7 @@ pub struct SettledJobView {
     /// Its id.
     pub run_id: String,
     /// Its status now.
-    #[cfg_attr(test, schemars(with = "crate::domain::job::JobStatus"))]
-    pub status: &'static str,
+    pub status: JobStatus,
     /// Why.
     pub reason: String,
 }

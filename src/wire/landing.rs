@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Failure;
+use crate::domain::landing::LandStyle;
 use crate::domain::pull_request::LanePullRequest;
 use crate::env::Timestamp;
 
@@ -53,8 +54,7 @@ pub struct LandingView {
     /// The commit that the base got or would get; null when none was made.
     pub candidate: Option<String>,
     /// merge, squash or rebase.
-    #[cfg_attr(test, schemars(with = "crate::domain::landing::LandStyle"))]
-    pub style: &'static str,
+    pub style: LandStyle,
     /// The checks that ran on the candidate.
     pub checks: Vec<LandCheckView>,
     /// The tasks and lanes that landed in one move of the base, this one included; empty when it landed alone.

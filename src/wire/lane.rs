@@ -5,8 +5,9 @@ use serde::Serialize;
 use super::{PullRequestView, SessionOverviewView, TaskView};
 use crate::domain::checkpoint::Checkpoint;
 use crate::domain::handoff::Handoff;
-use crate::domain::lane::Lane;
+use crate::domain::lane::{Lane, LaneStatus, SetupState};
 use crate::domain::pull_request::LanePullRequest;
+use crate::domain::sandbox::SandboxClass;
 use crate::env::Timestamp;
 
 /// A lane.
@@ -20,8 +21,7 @@ pub struct LaneView {
     /// The role that works in it.
     pub role: Option<String>,
     /// open, paused, closed.
-    #[cfg_attr(test, schemars(with = "crate::domain::lane::LaneStatus"))]
-    pub status: &'static str,
+    pub status: LaneStatus,
     /// Its branch.
     pub branch: Option<String>,
     /// The branch it came from.
@@ -40,8 +40,7 @@ pub struct LaneView {
     /// Its default backend.
     pub backend: Option<String>,
     /// The sandbox that each session in it has at least.
-    #[cfg_attr(test, schemars(with = "crate::domain::sandbox::SandboxClass"))]
-    pub sandbox: &'static str,
+    pub sandbox: SandboxClass,
     /// How many tasks are held in it.
     pub held: i64,
     /// When it was added.
@@ -70,8 +69,7 @@ pub struct LaneView {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LaneSetupView {
     /// not_set_up, setting_up, ready, setup_failed.
-    #[cfg_attr(test, schemars(with = "crate::domain::lane::SetupState"))]
-    pub state: &'static str,
+    pub state: SetupState,
     /// The command that failed.
     pub command: Option<String>,
     /// How it failed.
@@ -94,15 +92,15 @@ impl LaneSetupView {
     /// The state as a clause whose subject is the lane.
     pub fn clause(&self) -> String {
         match self.state {
-            "setting_up" => "is being set up".to_owned(),
-            "setup_failed" => format!("is not ready, {}", self.words()),
+            SetupState::SettingUp => "is being set up".to_owned(),
+            SetupState::Failed => format!("is not ready, {}", self.words()),
             _ => format!("is {}", self.words()),
         }
     }
 
     /// The state in words, with the reason of a failure.
     pub fn words(&self) -> String {
-        let state = self.state.replace('_', " ");
+        let state = self.state.as_str().replace('_', " ");
         match (&self.command, &self.how) {
             (Some(command), Some(how)) => format!("{state}: '{command}' ({how})"),
             _ => state,
@@ -145,7 +143,7 @@ impl LaneView {
             name: lane.name.to_string(),
             title: lane.title.clone(),
             role: lane.role.as_ref().map(ToString::to_string),
-            status: lane.status.as_str(),
+            status: lane.status,
             branch: lane.branch.clone(),
             base: lane.base.clone(),
             worktree: lane.worktree.clone(),
@@ -154,7 +152,7 @@ impl LaneView {
             wip_limit: lane.wip_limit,
             provider: lane.provider.as_ref().map(ToString::to_string),
             backend: lane.backend.clone(),
-            sandbox: lane.sandbox.as_str(),
+            sandbox: lane.sandbox,
             held,
             created_at: lane.created_at.to_string(),
             git: None,

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::values::time;
-use crate::domain::message::{Channel, Message, MessageStatus, PromptWait, Recipient};
+use crate::domain::message::{Channel, Message, MessageStatus, Priority, PromptWait, Recipient, WaitReason};
 use crate::domain::secrets;
 
 /// A message.
@@ -22,8 +22,7 @@ pub struct MessageView {
     /// The person that it is for.
     pub to_person: Option<String>,
     /// How much it may interrupt.
-    #[cfg_attr(test, schemars(with = "crate::domain::message::Priority"))]
-    pub priority: &'static str,
+    pub priority: Priority,
     /// Where it came from, such as `mail`, a watcher or Fairway itself.
     pub source: String,
     /// The text.
@@ -31,13 +30,11 @@ pub struct MessageView {
     /// Particulars of the sender; null without any.
     pub metadata: Value,
     /// How far it came.
-    #[cfg_attr(test, schemars(with = "crate::domain::message::MessageStatus"))]
-    pub status: &'static str,
+    pub status: MessageStatus,
     /// How often it was sent under its dedup key.
     pub count: i64,
     /// The channel by which it was offered last.
-    #[cfg_attr(test, schemars(with = "Option<crate::domain::message::Channel>"))]
-    pub way: Option<&'static str>,
+    pub way: Option<Channel>,
     /// When it was sent.
     pub created_at: String,
     /// When the turn that has taken it ended; null until then, and for an agent that does not report its turns' ends.
@@ -66,13 +63,13 @@ impl From<&Message> for MessageView {
             to_lane,
             to_role,
             to_person,
-            priority: message.priority.as_str(),
+            priority: message.priority,
             source: message.source.clone(),
             content: message.content.clone(),
             metadata,
-            status: message.status.as_str(),
+            status: message.status,
             count: message.count,
-            way: message.channel.map(Channel::as_str),
+            way: message.channel,
             created_at: message.created_at.to_string(),
             answered_at: message.answered_at.map(|at| at.to_string()),
             stop_reason: message.stop_reason.clone(),
@@ -96,8 +93,7 @@ pub struct OutboxView {
     /// When it is too late to read it.
     pub expires_at: Option<String>,
     /// The code of why it waits, as `state_unknown`.
-    #[cfg_attr(test, schemars(with = "Option<crate::domain::message::WaitReason>"))]
-    pub reason: Option<&'static str>,
+    pub reason: Option<WaitReason>,
     /// The command that delivers it now, with its purpose.
     pub hint: Option<String>,
 }
@@ -121,7 +117,7 @@ impl OutboxView {
     /// Adds the reason why the message waits, and the command that delivers it now.
     #[must_use]
     pub fn waiting(self, wait: &PromptWait) -> Self {
-        Self { reason: Some(wait.reason.as_str()), hint: wait.hint.clone(), ..self }
+        Self { reason: Some(wait.reason), hint: wait.hint.clone(), ..self }
     }
 }
 

@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use super::NeedView;
+use crate::domain::answer_token::AnswerAction;
+use crate::domain::need::NeedKind;
 
 /// A notification as the sink `command` gets it on stdin. Its form is versioned; keys are only added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,8 +38,7 @@ pub struct NotificationView {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NotificationActionView {
     /// `allow`, `deny` or `answer`.
-    #[cfg_attr(test, schemars(with = "crate::domain::answer_token::AnswerAction"))]
-    pub action: &'static str,
+    pub action: AnswerAction,
     /// It in a word, for a button.
     pub label: &'static str,
     /// The address to which `body` is posted, as a form: by HTTPS in the network, else an address of this machine.
@@ -82,8 +83,7 @@ pub struct NotifyStateView {
     /// The sinks of the configuration.
     pub sinks: Vec<String>,
     /// The kinds of items that are sent; `null` for every kind.
-    #[cfg_attr(test, schemars(with = "Option<Vec<crate::domain::need::NeedKind>>"))]
-    pub kinds: Option<Vec<&'static str>>,
+    pub kinds: Option<Vec<NeedKind>>,
     /// The quiet window in local time.
     pub quiet: Option<String>,
     /// The end of the quiet window, while it lasts.
@@ -103,8 +103,7 @@ pub struct SinkView {
     /// The sink.
     pub sink: String,
     /// The kinds of items that are sent to it; `null` for every kind.
-    #[cfg_attr(test, schemars(with = "Option<Vec<crate::domain::need::NeedKind>>"))]
-    pub kinds: Option<Vec<&'static str>>,
+    pub kinds: Option<Vec<NeedKind>>,
     /// Whether its notifications carry what answers them.
     pub actions: bool,
 }

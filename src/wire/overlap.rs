@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::CommandView;
+use crate::domain::overlap::OverlapLevel;
 
 /// The overlaps of the project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -23,8 +24,7 @@ pub struct OverlapView {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OverlapPairView {
     /// `conflict`, `rebase`, `adjacent`, `planned` or `unknown`.
-    #[cfg_attr(test, schemars(with = "crate::domain::overlap::OverlapLevel"))]
-    pub level: &'static str,
+    pub level: OverlapLevel,
     /// The lane; null for a task without one.
     pub lane: Option<String>,
     /// The other lane; null for the base, for a lane that cannot be judged, and for a task without one.
@@ -51,8 +51,7 @@ pub struct OverlapFileView {
     /// The path, from the top of the worktree.
     pub path: String,
     /// The level in this file.
-    #[cfg_attr(test, schemars(with = "crate::domain::overlap::OverlapLevel"))]
-    pub level: &'static str,
+    pub level: OverlapLevel,
     /// First and last line of each place, as in the commit where the work left its base; empty where they are not known.
     pub lines: Vec<[u64; 2]>,
     /// Whether the places are adjacent in a list that sorts or registers only: sessions are not told of them.

@@ -6,6 +6,7 @@ use super::SessionView;
 use crate::domain::checkpoint::Checkpoint;
 use crate::domain::evidence::Evidence;
 use crate::domain::handoff::Handoff;
+use crate::domain::provider_event::ProviderState;
 
 /// A provider that is built in or configured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -82,8 +83,7 @@ pub struct TriedAgentView {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProviderEventView {
     /// The state that was reported, in our spelling.
-    #[cfg_attr(test, schemars(with = "crate::domain::provider_event::ProviderState"))]
-    pub state: &'static str,
+    pub state: ProviderState,
     /// Whether nothing was written.
     pub dry_run: bool,
     /// Whether the session is a new one.

@@ -40,8 +40,7 @@ pub struct RecoveredJobView {
     /// The run.
     pub run_id: String,
     /// Its status now.
-    #[cfg_attr(test, schemars(with = "crate::domain::job::JobStatus"))]
-    pub status: &'static str,
+    pub status: JobStatus,
 }
 
 impl RecoveredJobView {
@@ -51,7 +50,7 @@ impl RecoveredJobView {
             task_id: None,
             reason,
             run_id: run.to_string(),
-            status: status.as_str(),
+            status: status,
         }
     }
 }

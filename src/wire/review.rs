@@ -20,8 +20,7 @@ pub struct ReviewView {
     /// `requested`, `recorded` or `withdrawn`.
     pub status: &'static str,
     /// The verdict; null while the review is only requested.
-    #[cfg_attr(test, schemars(with = "Option<crate::domain::review::Verdict>"))]
-    pub verdict: Option<&'static str>,
+    pub verdict: Option<Verdict>,
     /// The commit that it speaks of.
     pub commit: Option<String>,
     /// The reviewer, wanted or real.
@@ -46,7 +45,7 @@ impl From<&Review> for ReviewView {
             task_id: review.task.to_string(),
             domain: review.domain.to_string(),
             status: review.status().as_str(),
-            verdict: review.verdict.map(Verdict::as_str),
+            verdict: review.verdict,
             commit: review.commit.clone(),
             reviewer: review.reviewer.clone(),
             notes: review.notes.clone(),
@@ -66,8 +65,7 @@ pub struct ReviewCommentView {
     /// Who wrote it.
     pub reviewer: String,
     /// open, answered (a commit of the author changed the line), resolved (the reviewer closed it).
-    #[cfg_attr(test, schemars(with = "crate::domain::review::CommentStatus"))]
-    pub status: &'static str,
+    pub status: CommentStatus,
     /// The path of the file, in the commit of the work now; in `commit` when the line is gone.
     pub path: String,
     /// The number of the line there, from 1.
@@ -93,7 +91,7 @@ impl ReviewCommentView {
             id: comment.id,
             task_id: comment.task.to_string(),
             reviewer: comment.reviewer.clone(),
-            status: status.as_str(),
+            status: status,
             path: place.path.clone(),
             line: place.line,
             commit: comment.commit.clone(),

@@ -1,5 +1,8 @@
 //! The reports of runtimes and their effects as documents.
 
+use crate::domain::lifecycle::LifecycleEvent;
+use crate::domain::rules::runtime_health::HealthStatus;
+use crate::domain::session::{Activity, SessionStatus};
 use serde::Serialize;
 
 /// The effect of a lifecycle report.
@@ -11,18 +14,15 @@ pub struct LifecycleView {
     /// Its run.
     pub run_id: String,
     /// The reported event.
-    #[cfg_attr(test, schemars(with = "crate::domain::lifecycle::LifecycleEvent"))]
-    pub event: &'static str,
+    pub event: LifecycleEvent,
     /// Whether it changed how the session stands, or confirmed it; not so when it was older than what is known.
     pub applied: bool,
     /// Whether the session was made known by it.
     pub created: bool,
     /// Whether the session lives, now.
-    #[cfg_attr(test, schemars(with = "crate::domain::session::SessionStatus"))]
-    pub status: &'static str,
+    pub status: SessionStatus,
     /// The activity now.
-    #[cfg_attr(test, schemars(with = "crate::domain::session::Activity"))]
-    pub activity: &'static str,
+    pub activity: Activity,
     /// When it became final.
     pub ended_at: Option<String>,
     /// Its program's exit code.
@@ -34,15 +34,13 @@ pub struct LifecycleView {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HealthView {
     /// healthy, degraded or unhealthy.
-    #[cfg_attr(test, schemars(with = "crate::domain::rules::runtime_health::HealthStatus"))]
-    pub status: &'static str,
+    pub status: HealthStatus,
     /// Its run.
     pub run_id: String,
     /// How long it has run, or did until it ended.
     pub uptime_seconds: u64,
     /// The activity.
-    #[cfg_attr(test, schemars(with = "crate::domain::session::Activity"))]
-    pub current_state: &'static str,
+    pub current_state: Activity,
     /// Its last heartbeat.
     pub last_activity: String,
     /// How full its context is, 0 to 1.

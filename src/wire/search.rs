@@ -1,5 +1,6 @@
 //! A hit of a search as a document.
 
+use crate::domain::search::SearchKind;
 use serde::Serialize;
 
 /// A hit.
@@ -7,8 +8,7 @@ use serde::Serialize;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SearchHitView {
     /// `task`, `checkpoint`, `evidence`, `handoff`, `review`, `message` or `transcript`.
-    #[cfg_attr(test, schemars(with = "crate::domain::search::SearchKind"))]
-    pub kind: &'static str,
+    pub kind: SearchKind,
     /// The id of the task or the number of the record; of a transcript the session's id.
     pub id: String,
     /// The task that it is about.

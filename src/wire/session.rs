@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::values::time;
 use crate::domain::sandbox::SandboxClass;
-use crate::domain::session::{STRUCTURED_BACKEND, Session};
+use crate::domain::session::{Activity, STRUCTURED_BACKEND, Session, SessionStatus};
 
 /// A session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,11 +29,9 @@ pub struct SessionView {
     /// The provider's own id for it.
     pub external_session_id: Option<String>,
     /// Whether it lives.
-    #[cfg_attr(test, schemars(with = "crate::domain::session::SessionStatus"))]
-    pub status: &'static str,
+    pub status: SessionStatus,
     /// The activity, as reported.
-    #[cfg_attr(test, schemars(with = "crate::domain::session::Activity"))]
-    pub activity: &'static str,
+    pub activity: Activity,
     /// The input that it waits for.
     pub waiting_for: Option<String>,
     /// The host, and the container, in which it runs.
@@ -67,8 +65,7 @@ pub struct SessionView {
     /// The session whose work this one continues.
     pub relaunch_of: Option<String>,
     /// The sandbox around its program; `null` for a session that Fairway did not launch.
-    #[cfg_attr(test, schemars(with = "Option<crate::domain::sandbox::SandboxClass>"))]
-    pub sandbox: Option<&'static str>,
+    pub sandbox: Option<SandboxClass>,
 }
 
 impl From<&Session> for SessionView {
@@ -83,8 +80,8 @@ impl From<&Session> for SessionView {
             backend: session.backend.clone(),
             session_name: session.session_name.clone(),
             external_session_id: session.external_session_id.clone(),
-            status: session.status.as_str(),
-            activity: session.activity.as_str(),
+            status: session.status,
+            activity: session.activity,
             waiting_for: session.waiting_for.clone(),
             host: session.host.clone(),
             pid: session.pid,
@@ -101,7 +98,7 @@ impl From<&Session> for SessionView {
             reason: session.reason.clone(),
             context_usage: session.context_usage,
             relaunch_of: session.relaunch_of.as_ref().map(ToString::to_string),
-            sandbox: session.sandbox.map(SandboxClass::as_str),
+            sandbox: session.sandbox,
         }
     }
 }

@@ -11,8 +11,10 @@ use crate::domain::ended_turn::{EndedTurn, TurnEnd};
 use crate::domain::other_host::OtherHost;
 use crate::domain::parking::{ParkingCause, ParkingKind};
 use crate::domain::sandbox::SandboxClass;
-use crate::domain::session::{NO_END, Session};
-use crate::domain::session_facts::{AliveSource, Aliveness, Doing, HeldTask, NextCommand, Seen, SessionOverview};
+use crate::domain::session::{NO_END, Session, SessionStatus};
+use crate::domain::session_facts::{
+    AliveSource, Aliveness, Doing, HeldTask, NextCommand, Seen, SeenBy, SessionOverview,
+};
 use crate::domain::task::TaskStatus;
 use crate::os::host;
 
@@ -36,8 +38,7 @@ pub struct SessionOverviewView {
     /// When it was last seen.
     pub seen_at: String,
     /// By what: `heartbeat`, `output` or `start`.
-    #[cfg_attr(test, schemars(with = "crate::domain::session_facts::SeenBy"))]
-    pub seen_by: &'static str,
+    pub seen_by: SeenBy,
     /// Where its activity was reported from.
     pub activity_source: Option<String>,
     /// Since when it has this activity, as reported.
@@ -106,7 +107,7 @@ impl SessionOverviewView {
 
     /// Returns, for example, `sandbox namespace` when the session's program runs in a sandbox, else `None`.
     pub fn sandbox_mark(&self) -> Option<String> {
-        let class = self.session.sandbox.filter(|class| *class != SandboxClass::Off.as_str())?;
+        let class = self.session.sandbox.filter(|class| *class != SandboxClass::Off)?;
         Some(format!("sandbox {class}"))
     }
 
@@ -151,10 +152,16 @@ impl SessionOverviewView {
                 (Some(at), _) => ShownState { shape: '✗', word, since: Some(at), source: "end" },
                 (None, Some(at)) => ShownState { shape: '✗', word, since: Some(at), source: "process" },
                 // When it died is unknown: no age of the death is told.
-                (None, None) => ShownState { shape: '✗', word: "dead, last seen", since: seen, source: self.seen_by },
+                (None, None) => {
+                    ShownState { shape: '✗', word: "dead, last seen", since: seen, source: self.seen_by.as_str() }
+                }
             },
-            (word @ ("stale" | "orphaned"), _) => ShownState { shape: '✗', word, since: seen, source: self.seen_by },
-            (word, None | Some("unknown")) => ShownState { shape: '·', word, since: seen, source: self.seen_by },
+            (word @ ("stale" | "orphaned"), _) => {
+                ShownState { shape: '✗', word, since: seen, source: self.seen_by.as_str() }
+            }
+            (word, None | Some("unknown")) => {
+                ShownState { shape: '·', word, since: seen, source: self.seen_by.as_str() }
+            }
             (_, Some(activity)) => {
                 let (shape, word) = match activity {
                     "requires_action" => ('?', "waits"),
@@ -270,8 +277,7 @@ pub struct HeldTaskView {
     /// Its title.
     pub title: String,
     /// Its status.
-    #[cfg_attr(test, schemars(with = "crate::domain::task::TaskStatus"))]
-    pub status: &'static str,
+    pub status: TaskStatus,
     /// Its lane.
     pub lane: Option<String>,
     /// The claimant.
@@ -307,8 +313,8 @@ impl HeldTaskView {
     /// The symbol of a claim without a session: `!` when the task is blocked, `?` when it is in review, else `●`.
     pub fn shape(&self) -> char {
         match self.status {
-            "blocked" => '!',
-            "review" => '?',
+            TaskStatus::Blocked => '!',
+            TaskStatus::Review => '?',
             _ => '●',
         }
     }
@@ -333,16 +339,14 @@ pub struct ClaimantView {
     /// Its id.
     pub session_id: String,
     /// Its status.
-    #[cfg_attr(test, schemars(with = "crate::domain::session::SessionStatus"))]
-    pub status: &'static str,
+    pub status: SessionStatus,
     /// Whether it is alive.
     #[serde(flatten)]
     pub alive: AliveView,
     /// When it was last seen.
     pub seen_at: String,
     /// By what: `heartbeat`, `output` or `start`.
-    #[cfg_attr(test, schemars(with = "crate::domain::session_facts::SeenBy"))]
-    pub seen_by: &'static str,
+    pub seen_by: SeenBy,
     /// The ways on, when it is dead or stale.
     pub commands: Vec<CommandView>,
 }
@@ -368,7 +372,7 @@ impl From<&HeldTask> for HeldTaskView {
         Self {
             task_id: held.task.to_string(),
             title: held.title.clone(),
-            status: held.status.as_str(),
+            status: held.status,
             lane: held.lane.as_ref().map(ToString::to_string),
             claimant: held.claimant.clone(),
             session_id: held.session.as_ref().map(ToString::to_string),
@@ -429,7 +433,7 @@ impl From<&SessionOverview> for SessionOverviewView {
             holds: overview.holds.iter().map(HeldTaskView::from).collect(),
             doing: parking.or(waits_for).or_else(|| overview.doing.as_ref().map(DoingView::from)),
             seen_at: overview.seen.at.to_string(),
-            seen_by: overview.seen.by.as_str(),
+            seen_by: overview.seen.by,
             activity_source: overview.session.activity_source.clone(),
             activity_at: time(overview.session.activity_at),
             turn_end: ended.map(TurnEndView::from),
@@ -468,10 +472,10 @@ impl ClaimantView {
     pub fn new(session: &Session, alive: &Aliveness, seen: Seen, ways_on: &[NextCommand]) -> Self {
         Self {
             session_id: session.id.to_string(),
-            status: session.status.as_str(),
+            status: session.status,
             alive: AliveView::from(alive),
             seen_at: seen.at.to_string(),
-            seen_by: seen.by.as_str(),
+            seen_by: seen.by,
             commands: ways_on.iter().map(CommandView::from).collect(),
         }
     }
@@ -480,12 +484,12 @@ impl ClaimantView {
     /// trouble.
     pub fn mark(&self) -> Option<&'static str> {
         match (self.status, self.alive.alive) {
-            ("ended", _) => Some("ended"),
+            (SessionStatus::Ended, _) => Some("ended"),
             // Its end is recorded, and its process is still there.
-            ("failed", Some(true)) => Some("failed"),
+            (SessionStatus::Failed, Some(true)) => Some("failed"),
             (_, Some(false)) => Some("dead"),
             _ if self.alive.alive_source == AliveSource::Program.as_str() => Some("orphaned"),
-            ("stale", _) => Some("stale"),
+            (SessionStatus::Stale, _) => Some("stale"),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@ use super::values::{texts, time};
 use super::{ClaimantView, CommandView};
 use crate::domain::checkpoint::Checkpoint;
 use crate::domain::claim::Claim;
-use crate::domain::task::{NotReadyReason, Task, TaskState};
+use crate::domain::task::{NotReadyReason, Task, TaskState, TaskStatus};
 
 /// A task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -19,8 +19,7 @@ pub struct TaskView {
     /// The description; may be empty.
     pub body: String,
     /// Its status.
-    #[cfg_attr(test, schemars(with = "crate::domain::task::TaskStatus"))]
-    pub status: &'static str,
+    pub status: TaskStatus,
     /// The role that it needs.
     pub role: Option<String>,
     /// The lane in which it is to be done.
@@ -132,7 +131,7 @@ impl TaskView {
             id: task.id.to_string(),
             title: words.title.clone(),
             body: words.body.clone(),
-            status: task.state.status().as_str(),
+            status: task.state.status(),
             role: words.role.as_ref().map(ToString::to_string),
             lane: words.lane.as_ref().map(ToString::to_string),
             parent: words.parent.as_ref().map(ToString::to_string),
@@ -170,8 +169,7 @@ pub struct DependentView {
     /// Its id.
     pub id: String,
     /// Its status.
-    #[cfg_attr(test, schemars(with = "crate::domain::task::TaskStatus"))]
-    pub status: &'static str,
+    pub status: TaskStatus,
 }
 
 /// An entry of a task's history: an event in words.
@@ -271,8 +269,7 @@ pub struct DepNodeView {
     /// How deep: 0 is the task at the top.
     pub depth: usize,
     /// The status; null when the task is not in the store.
-    #[cfg_attr(test, schemars(with = "Option<crate::domain::task::TaskStatus>"))]
-    pub status: Option<&'static str>,
+    pub status: Option<TaskStatus>,
     /// The title; null when the task is not in the store.
     pub title: Option<String>,
     /// Whether it stands further up already; what is below it is shown there.

@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use crate::domain::rules::task_times::TaskNumbers;
+use crate::domain::usage::UsageBy;
 
 /// The sums.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UsageView {
     /// By what they are added up.
-    #[cfg_attr(test, schemars(with = "crate::domain::usage::UsageBy"))]
-    pub by: &'static str,
+    pub by: UsageBy,
     /// Since when.
     #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub since: Option<String>,

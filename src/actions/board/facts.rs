@@ -215,7 +215,7 @@ impl Facts {
         let failed = self.failed_jobs.iter().map(|job| job.job.finished_at.plus(FAILED_FOR + AFTER));
         let decisions = self.decisions.iter().map(|message| message.created_at.plus(DELIVERY_TIME));
         // No event says that a running check has written, or that a setup was killed.
-        let is_working = self.setups.values().any(|setup| setup.state == SetupState::SettingUp.as_str());
+        let is_working = self.setups.values().any(|setup| setup.state == SetupState::SettingUp);
         let checks = (is_working || !self.landing.now.is_empty()).then(|| self.now.plus(LANDING_PAUSE));
         // Boards have the forge asked each minute.
         let pulls = self.pulls.iter().filter(|pull| pull.ended_at.is_none()).map(|_| self.now.plus(PULL_PAUSE));

@@ -5,6 +5,7 @@ use anyhow::Result;
 
 use crate::actions::App;
 use crate::actions::queue::task::ready::{ReadyFor, ready_summaries};
+use crate::domain::lane::LaneStatus;
 use crate::domain::task::TaskSummary;
 use crate::wire::{
     BoardJobView, BoardLaneView, BoardOverlapView, BoardView, HeldTaskView, LandAtWorkView, NeedView,
@@ -162,7 +163,7 @@ fn need_row(board: &BoardView, (at, need): (usize, &NeedView)) -> ListRow {
     let who = need.session_id.as_ref().or(need.lane.as_ref());
     let told = who.map_or("", String::as_str);
     let mut row = ListRow::new(need.id.clone(), (ListPart::Needs, RowKind::Need(at)), need.shape(), need.line.clone())
-        .fact(FactKind::Kind, need.kind.replace('_', " "))
+        .fact(FactKind::Kind, need.kind.as_str().replace('_', " "))
         .facts(FactKind::Who, who)
         .facts(FactKind::Provider, provider.filter(|provider| !told.contains(provider.as_str())));
     (row.session, row.task, row.lane) = (need.session_id.clone(), need.task_id.clone(), need.lane.clone());
@@ -247,7 +248,7 @@ fn lane_facts(mut row: ListRow, lane: &BoardLaneView) -> ListRow {
             row.corner.push(corner(FactKind::Deleted, format!("−{}", size.deleted)));
         }
     }
-    row.facts(FactKind::Notice, (lane.status != "open").then_some(lane.status))
+    row.facts(FactKind::Notice, (lane.status != LaneStatus::Open).then_some(lane.status.as_str()))
         .facts(FactKind::Notice, lane.clauses())
         .facts(FactKind::Notice, lane.overlap.iter().map(BoardOverlapView::summary))
 }
@@ -260,7 +261,7 @@ fn free_row(lane: &BoardLaneView) -> ListRow {
     let kind = (ListPart::Free, RowKind::Lane);
     let mut row = ListRow::new(format!("lane:{}", lane.name), kind, '○', lane.name.clone());
     row.lane = Some(lane.name.clone());
-    if lane.status == "open" {
+    if lane.status == LaneStatus::Open {
         row = row.state("free", None);
     }
     lane_facts(row.facts(FactKind::Role, lane.role.as_deref()), lane)
@@ -270,7 +271,7 @@ fn claim_row(held: &HeldTaskView) -> ListRow {
     let kind = (ListPart::Work, RowKind::Claim);
     let mut row = ListRow::new(format!("claim:{}", held.task_id), kind, held.shape(), held.name())
         .fact(FactKind::Who, &held.claimant)
-        .state(&status_words(held.status), Some(&held.claimed_at))
+        .state(&status_words(held.status.as_str()), Some(&held.claimed_at))
         .facts(FactKind::Doing, held.blocked_words());
     (row.session, row.task, row.lane) = (held.session_id.clone(), Some(held.task_id.clone()), held.lane.clone());
     row
@@ -290,7 +291,7 @@ fn landing(at_work: &LandAtWorkView, at: usize) -> Option<ListRow> {
 fn job_row(job: &BoardJobView) -> ListRow {
     let kind = (ListPart::Work, RowKind::Job);
     let mut row = ListRow::new(format!("job:{}", job.run_id), kind, '▶', job.command.clone())
-        .state(job.status, None)
+        .state(job.status.as_str(), None)
         .facts(FactKind::Doing, job.session_id.iter().chain(&job.last_line));
     (row.session, row.job) = (job.session_id.clone(), Some(job.run_id.clone()));
     row.aged(Some(&job.since))

@@ -108,7 +108,7 @@ pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
         let is_shown = lane.status != LaneStatus::Closed || !sessions.is_empty() || !tasks.is_empty();
         is_shown.then(|| BoardLaneView {
             name: lane.name.to_string(),
-            status: lane.status.as_str(),
+            status: lane.status,
             role: lane.role.as_ref().map(ToString::to_string),
             branch: lane.branch.clone(),
             base: lane.base.clone(),
@@ -148,7 +148,7 @@ fn overlap(facts: &Facts, lane: &Lane) -> Vec<BoardOverlapView> {
     found.sort_by_key(|one| one.level.rank());
     let view = |one: &LaneOverlap| BoardOverlapView {
         lane: one.counterpart(&lane.name).map(ToString::to_string),
-        level: one.level.as_str(),
+        level: one.level,
         files: one.files.iter().map(|file| file.path.clone()).collect(),
     };
     found.into_iter().map(view).collect()

@@ -110,7 +110,7 @@ fn cancel_queued(app: &App, job: &Job) -> Result<()> {
 }
 
 fn answer(job: &Job, was_final: bool) -> Result<Answer> {
-    let (id, status) = (job.id.to_string(), job.status.as_str());
+    let (id, status) = (job.id.to_string(), job.status);
     let finished_at = job.finished_at.map(|at| at.to_string());
     let short = job.id.short();
     let line = if was_final {

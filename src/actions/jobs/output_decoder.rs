@@ -31,7 +31,7 @@ impl From<&DecodedItem> for JobItemView {
     fn from(piece: &DecodedItem) -> Self {
         Self {
             seq: piece.seq,
-            kind: piece.kind.as_str(),
+            kind: piece.kind,
             payload: mask(&piece.text),
             meta: piece.meta.clone(),
             created_at: piece.created_at.to_string(),

@@ -117,7 +117,7 @@ pub fn pending_response(app: &App, request: &SpawnRequest, submitted: Answer) ->
 }
 
 pub fn succeeded(polled: &JobPollView) -> bool {
-    polled.run.status == JobStatus::Succeeded.as_str()
+    polled.run.status == JobStatus::Succeeded
 }
 
 /// Spawns a job and answers without waiting.
@@ -423,7 +423,7 @@ fn answer(job: &Job) -> Result<Answer> {
     let view = JobSpawnView {
         run_id: job.id.to_string(),
         session_id: job.session.as_ref().map(ToString::to_string),
-        status: job.status.as_str(),
+        status: job.status,
         queued_at: job.queued_at.to_string(),
         background: job.background,
         pty: job.pty.is_some(),

@@ -168,11 +168,7 @@ impl WorkerState {
         let recovered: Vec<_> = self
             .recovered
             .iter()
-            .map(|job| SettledJobView {
-                run_id: job.job.to_string(),
-                status: job.status.as_str(),
-                reason: job.reason.clone(),
-            })
+            .map(|job| SettledJobView { run_id: job.job.to_string(), status: job.status, reason: job.reason.clone() })
             .collect();
         let document = JobWorkerView { busy, begun: self.started, runs_recovered: recovered };
         if busy {

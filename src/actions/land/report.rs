@@ -23,7 +23,7 @@ pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
         base: unit.base.clone(),
         base_before: None,
         candidate: None,
-        style: app.settings.land.style.as_str(),
+        style: app.settings.land.style,
         checks: Vec::new(),
         batch: Vec::new(),
         pushed: None,
@@ -51,7 +51,7 @@ pub(super) fn completed(app: &App, done: &Completed) -> LandingView {
         base_before: Some(done.landing.base_before.clone()),
         candidate: done.landing.candidate.clone(),
         pushed: done.landing.push_to.clone(),
-        style: done.landing.style.as_str(),
+        style: done.landing.style,
         told: done.told.iter().map(super::lane_conflicts::Collision::view).collect(),
         notes: done.notes.clone(),
         ..begin(app, &done.unit)

@@ -162,7 +162,7 @@ fn open_comments(
         reviewer: view.reviewer,
         place: LinePlace { path: view.path, line: view.line },
     };
-    let is_open = |view: &ReviewCommentView| view.status == CommentStatus::Open.as_str();
+    let is_open = |view: &ReviewCommentView| view.status == CommentStatus::Open;
     Ok((followed.into_iter().filter(is_open).map(open).collect(), newest))
 }
 

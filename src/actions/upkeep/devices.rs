@@ -50,8 +50,8 @@ pub fn list(app: &App) -> Result<Vec<DeviceView>> {
 fn view(device: &Device) -> DeviceView {
     DeviceView {
         name: device.name.clone(),
-        access: device.access.as_str(),
-        way: device.way.as_str(),
+        access: device.access,
+        way: device.way,
         paired_at: device.paired_at,
         paired_from: device.paired_from.clone(),
         expires_at: device.expires_at,
@@ -101,7 +101,7 @@ pub fn pair(app: &App, request: &PairingRequest) -> Result<DevicePairView> {
         links: origins.map(|origin| pairing_link(origin, &code.link)).collect(),
         is_in_network: page.network.is_some(),
         code: device::shown_code(&code.typed),
-        access: request.access.as_str(),
+        access: request.access,
         name: request.name.as_ref().map(ToString::to_string),
         valid_until: app.env.now().plus(PAIRING_LIFETIME),
         expires_at: code.expires_at,

@@ -17,6 +17,7 @@ use crate::actions::sessions::start::installed_providers;
 use crate::api::error::ApiError;
 use crate::api::live_project::AppFactory;
 use crate::api::store_writer::run_catching_panic;
+use crate::domain::need::NeedKind;
 use crate::env::Timestamp;
 use crate::wire::NeedView;
 
@@ -100,7 +101,7 @@ fn compose(app: &App, cache: &mut BoardCache, hook_providers: &[&str]) -> Result
     // What the forge says comes as an event.
     let _ = land::start_sync(app);
     let board = cache.compose(app, hook_providers)?;
-    let is_approval = |need: &&NeedView| need.kind == "approval";
+    let is_approval = |need: &&NeedView| need.kind == NeedKind::Approval;
     let approvals =
         if board.needs_you.iter().any(|need| is_approval(&need)) { approval::list(app, false)? } else { Vec::new() };
     let ready = list::ready_tasks(app, &board)?;

@@ -17,7 +17,7 @@ use super::response::{HTML, done, file};
 use crate::actions::upkeep::devices;
 use crate::api::error::ApiError;
 use crate::api::state;
-use crate::domain::device::{MAX_WRONG_CODES, PAIRING_LIFETIME};
+use crate::domain::device::{DeviceAccess, DeviceWay, MAX_WRONG_CODES, PAIRING_LIFETIME};
 use crate::domain::id::DeviceName;
 use crate::render::QrCode;
 use crate::wire::DeviceView;
@@ -57,8 +57,8 @@ fn devices_html(devices: &[DeviceView], own: Option<&str>) -> String {
 fn draw_device(html: &mut Html, device: &DeviceView, is_own: bool) {
     html.markup("<li><h2>").text(&device.name);
     html.markup(if is_own { " (this browser)</h2><p>" } else { "</h2><p>" });
-    html.markup(if device.access == "full" { "full access" } else { "may only look" });
-    html.markup(if device.way == "local" { ", on this machine" } else { ", in the network" });
+    html.markup(if device.access == DeviceAccess::Full { "full access" } else { "may only look" });
+    html.markup(if device.way == DeviceWay::Local { ", on this machine" } else { ", in the network" });
     if let Some(from) = &device.paired_from {
         html.markup(", paired from ").text(from);
     }

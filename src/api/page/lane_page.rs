@@ -20,7 +20,9 @@ use crate::actions::sessions::activity_history::{self, Stretch};
 use crate::actions::sessions::control::peek::{self, Peek};
 use crate::actions::{App, jobs};
 use crate::domain::evidence::Evidence;
+use crate::domain::lane::LaneStatus;
 use crate::domain::review::LinePlace;
+use crate::domain::status::TaskStatus;
 use crate::domain::{LaneName, SessionId, TaskId, ansi};
 use crate::wire::{
     JobView, LaneDetailView, OutboxView, ReviewCommentView, TimelineEntryView, short_job_id, status_words,
@@ -111,8 +113,8 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents, at: Option<Line
             labelled(html, class, fact);
         }
     }
-    if lane.status != "open" {
-        labelled(html, "notice", lane.status);
+    if lane.status != LaneStatus::Open {
+        labelled(html, "notice", lane.status.as_str());
     }
     if let Some(work) = lane.git.iter().flatten().find_map(|git| git.work.as_ref()) {
         labelled(html, "notice", work);
@@ -121,8 +123,8 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents, at: Option<Line
     for held in &contents.lane.tasks {
         html.markup("<h2 class=\"plain\"><a").attribute("href", &address("tasks", &[("task", &held.id)]));
         html.markup(">").text(&held.id).markup(" ").text(&held.title).markup("</a></h2><p class=\"crumb\">");
-        labelled(html, "state", &status_words(held.status));
-        if held.status == "review" {
+        labelled(html, "state", &status_words(held.status.as_str()));
+        if held.status == TaskStatus::Review {
             html.markup("<a").attribute("href", &address("review", &[("task", &held.id)])).markup(">review it</a>");
         }
         html.markup("</p>");
@@ -179,7 +181,7 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents, at: Option<Line
             time(html, Some(&message.created_at));
             html.markup(" ");
             labelled(html, "id", message.to_session.as_deref().unwrap_or_default());
-            labelled(html, "faint", message.status);
+            labelled(html, "faint", message.status.as_str());
             html.text(&message.content).markup("</li>");
         }
         html.markup("</ol>");
@@ -189,7 +191,7 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents, at: Option<Line
         for job in &contents.jobs {
             html.markup("<li>");
             labelled(html, "id", short_job_id(&job.run_id));
-            labelled(html, "kind", job.status);
+            labelled(html, "kind", job.status.as_str());
             if let Some(code) = job.exit_code.filter(|code| *code != 0) {
                 html.text(&code.to_string()).markup(" ");
             }

@@ -11,6 +11,7 @@ use super::labels::{class_of, labelled, shape, time};
 use super::page_command::PageCommand;
 use crate::actions::agents::approval::ALWAYS_FIELD;
 use crate::domain::approval::Decision;
+use crate::domain::need::NeedKind;
 use crate::wire::tool_input::is_cut;
 use crate::wire::{
     ApprovalView, BoardJobView, BoardView, HeldTaskView, LandAtWorkView, NeedView, SessionOverviewView, short_job_id,
@@ -72,7 +73,7 @@ fn title(html: &mut Html, text: &str) {
 
 /// The permission request that an item is about.
 pub(super) fn approval_of<'a>(need: &NeedView, approvals: &'a [ApprovalView]) -> Option<&'a ApprovalView> {
-    approvals.iter().find(|one| need.kind == "approval" && need.id == format!("approval:{}", one.id))
+    approvals.iter().find(|one| need.kind == NeedKind::Approval && need.id == format!("approval:{}", one.id))
 }
 
 fn need_thing(board: &BoardView, need: &NeedView, approvals: &[ApprovalView]) -> Item {
@@ -82,7 +83,7 @@ fn need_thing(board: &BoardView, need: &NeedView, approvals: &[ApprovalView]) ->
     let answers = need.commands.first().is_some_and(|next| next.command.starts_with("fairway answer "));
     thing(need.id.clone(), |html, access| {
         html.markup("<p class=\"crumb\">");
-        labelled(html, "kind", &need.kind.replace('_', " "));
+        labelled(html, "kind", &need.kind.as_str().replace('_', " "));
         for fact in need.lane.iter().chain(&need.session_id).chain(provider) {
             labelled(html, "id", fact);
         }
@@ -114,7 +115,9 @@ fn need_thing(board: &BoardView, need: &NeedView, approvals: &[ApprovalView]) ->
 
 fn commands(html: &mut Html, need: &NeedView, approval: Option<&ApprovalView>, access: Access) {
     html.markup("<div class=\"commands\">");
-    if let Some(task) = need.task_id.as_ref().filter(|_| matches!(need.kind, "review" | "gate" | "landing")) {
+    if let Some(task) =
+        need.task_id.as_ref().filter(|_| matches!(need.kind, NeedKind::Review | NeedKind::Gate | NeedKind::Landing))
+    {
         html.markup("<a class=\"button\" aria-keyshortcuts=\"v\"")
             .attribute("href", &address("review", &[("task", task)]));
         html.markup(">review ").text(task).markup("</a>");
@@ -126,7 +129,7 @@ fn commands(html: &mut Html, need: &NeedView, approval: Option<&ApprovalView>, a
             PageCommand::Approval(_, decision) => is_seen || *decision == Decision::Deny,
             PageCommand::AllowAlways(_) => is_seen,
             // Only an expired lease lets a person take over.
-            PageCommand::Claim(_) => need.kind == "lease",
+            PageCommand::Claim(_) => need.kind == NeedKind::Lease,
             // A verdict belongs to a commit that was looked at: the page of reviews shows it.
             PageCommand::Task(_) | PageCommand::Review(_) => false,
             _ => true,
@@ -250,7 +253,7 @@ fn job(job: &BoardJobView) -> Item {
     thing(format!("job:{}", job.run_id), |html, _| {
         html.markup("<p class=\"crumb\">");
         labelled(html, "id", short_job_id(&job.run_id));
-        labelled(html, "state good", job.status);
+        labelled(html, "state good", job.status.as_str());
         if let Some(session) = &job.session_id {
             labelled(html, "id", session);
         }

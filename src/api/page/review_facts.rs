@@ -4,6 +4,7 @@ use super::html::Html;
 use super::labels::{labelled, shape, time};
 use crate::domain::evidence::{Evidence, EvidenceResult};
 use crate::domain::plural;
+use crate::domain::review::Verdict;
 use crate::wire::{ReviewCardView, ReviewChangesView};
 
 /// The most files or commits that are named.
@@ -39,13 +40,14 @@ pub(super) fn draw(html: &mut Html, card: &ReviewCardView) {
     }
     for review in &card.reviews {
         let (mark, class) = match review.verdict {
-            Some("approve") => ('●', "good"),
+            Some(Verdict::Approve) => ('●', "good"),
             Some(_) => ('✗', "bad"),
             None => ('?', "notice"),
         };
         let who = review.reviewer.as_deref().unwrap_or("any reviewer");
         let notes = review.notes.as_deref().map(|notes| format!(": {notes}")).unwrap_or_default();
-        let text = format!("{} in {} by {who}{notes}", review.verdict.unwrap_or("requested"), review.domain);
+        let text =
+            format!("{} in {} by {who}{notes}", review.verdict.map_or("requested", Verdict::as_str), review.domain);
         finding(html, mark, class, "review", &text);
     }
     for check in &card.task.checks {

@@ -9,6 +9,7 @@ use super::labels::{labelled, time};
 use super::page_layout::PageFrame;
 use crate::actions::App;
 use crate::actions::upkeep::search::{self, SearchQuery, SearchScope};
+use crate::domain::search::SearchKind;
 use crate::wire::SearchHitView;
 
 const MAX_HITS: usize = 100;
@@ -52,9 +53,9 @@ pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String>
 }
 
 fn draw(html: &mut Html, hit: &SearchHitView) {
-    html.markup("<li><p class=\"facts\"><b>").markup(hit.kind).markup("</b> ");
+    html.markup("<li><p class=\"facts\"><b>").markup(hit.kind.as_str()).markup("</b> ");
     let (href, name) = match (&hit.task_id, &hit.lane, &hit.session_id) {
-        (Some(task), ..) if hit.kind == "review" => (Some(address("review", &[("task", task)])), task),
+        (Some(task), ..) if hit.kind == SearchKind::Review => (Some(address("review", &[("task", task)])), task),
         (Some(task), ..) => (Some(address("tasks", &[("task", task)]) + "#task"), task),
         (None, Some(lane), _) => (Some(address("lane", &[("name", lane)])), lane),
         (None, None, Some(session)) => (Some(format!("./{}", place(&format!("session:{session}")))), session),

@@ -6,6 +6,7 @@ use super::form::{Form, address};
 use crate::actions::App;
 use crate::actions::queue::task::list::Filter;
 use crate::actions::sessions::start::installed_providers;
+use crate::domain::lane::LaneStatus;
 use crate::domain::task::TaskStatus;
 use crate::domain::{LaneName, Role};
 use crate::wire::LaneView;
@@ -67,7 +68,7 @@ impl Choices {
         roles.extend(lanes.iter().filter_map(|lane| lane.role.clone()));
         roles.sort();
         roles.dedup();
-        let open = lanes.iter().filter(|lane| lane.status != "closed");
+        let open = lanes.iter().filter(|lane| lane.status != LaneStatus::Closed);
         Self { lanes: open.map(|lane| lane.name.clone()).collect(), roles, providers: installed_providers(app) }
     }
 }

@@ -7,6 +7,7 @@ use super::labels::time;
 use super::page_command::PageCommand;
 use super::page_layout::PageFrame;
 use super::task_filter::{Choices, TasksQuery};
+use crate::domain::status::TaskStatus;
 use crate::domain::task::{DEFAULT_PRIORITY, LOWEST_PRIORITY};
 use crate::wire::{TaskDetailView, TaskView, status_words, task_commands};
 
@@ -52,7 +53,7 @@ pub(super) fn draw(html: &mut Html, frame: &PageFrame, query: &TasksQuery, detai
     if let Some(lane) = &task.lane {
         html.markup(" <a").attribute("href", &address("lane", &[("name", lane)])).markup(">its lane</a>");
     }
-    if matches!(task.status, "in_progress" | "blocked" | "review") {
+    if matches!(task.status, TaskStatus::InProgress | TaskStatus::Blocked | TaskStatus::Review) {
         html.markup(" <a").attribute("href", &address("review", &[("task", &task.id)])).markup(">its review</a>");
     }
     html.markup("</p>");
@@ -63,7 +64,7 @@ pub(super) fn draw(html: &mut Html, frame: &PageFrame, query: &TasksQuery, detai
     if frame.can_act() {
         commands(html, query, task, choices);
     } else {
-        for next in task_commands(&task.id, task.status, task.claim.is_some()) {
+        for next in task_commands(&task.id, task.status.as_str(), task.claim.is_some()) {
             written(html, &next.purpose, &next.command);
         }
     }
@@ -87,7 +88,7 @@ fn facts(html: &mut Html, task: &TaskView) {
             html.markup("<div><dt>").markup(name).markup("</dt><dd>").text(value).markup("</dd></div>");
         }
     };
-    fact("state", &status_words(task.status));
+    fact("state", &status_words(task.status.as_str()));
     fact("priority", &task.priority.to_string());
     fact("role", task.role.as_deref().unwrap_or_default());
     fact("lane", task.lane.as_deref().unwrap_or_default());
@@ -114,7 +115,7 @@ fn commands(html: &mut Html, query: &TasksQuery, task: &TaskView, choices: &Choi
     };
     html.markup("<div class=\"commands\">");
     let start = format!("fairway start {}", task.id);
-    if let Some(command) = PageCommand::parse(&start).filter(|_| task.status == "todo" && task.ready) {
+    if let Some(command) = PageCommand::parse(&start).filter(|_| task.status == TaskStatus::Todo && task.ready) {
         html.markup("<details name=\"act\"><summary>start an agent…</summary>");
         open_form(html, ("start the agent", ""), &start, &command, |html| {
             hidden(html, "back", &back);
@@ -122,7 +123,7 @@ fn commands(html: &mut Html, query: &TasksQuery, task: &TaskView, choices: &Choi
         });
         html.markup("</details>");
     }
-    for next in task_commands(&task.id, task.status, task.claim.is_some()) {
+    for next in task_commands(&task.id, task.status.as_str(), task.claim.is_some()) {
         if let Some(command) = PageCommand::parse(&next.command) {
             form(html, (&next.purpose, &task.id), &next.command, &command, about);
         }

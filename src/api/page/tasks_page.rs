@@ -13,6 +13,7 @@ use crate::actions::App;
 use crate::actions::queue::lane;
 use crate::actions::queue::task::list;
 use crate::domain::TaskId;
+use crate::domain::status::TaskStatus;
 use crate::domain::task::LOWEST_PRIORITY;
 use crate::wire::{ClaimantView, TaskDetailView, TaskView};
 
@@ -22,15 +23,15 @@ const MAX_CARDS: usize = 200;
 type Column = (&'static str, fn(&TaskView) -> bool);
 
 const COLUMNS: &[Column] = &[
-    ("ready", |task| task.status == "todo" && task.ready),
-    ("waiting", |task| task.status == "todo" && !task.ready),
-    ("in progress", |task| task.status == "in_progress"),
-    ("blocked", |task| task.status == "blocked"),
-    ("in review", |task| task.status == "review"),
+    ("ready", |task| task.status == TaskStatus::Todo && task.ready),
+    ("waiting", |task| task.status == TaskStatus::Todo && !task.ready),
+    ("in progress", |task| task.status == TaskStatus::InProgress),
+    ("blocked", |task| task.status == TaskStatus::Blocked),
+    ("in review", |task| task.status == TaskStatus::Review),
 ];
 
 /// A column that is shown only on request.
-const CLOSED: Column = ("closed", |task| matches!(task.status, "done" | "cancelled"));
+const CLOSED: Column = ("closed", |task| matches!(task.status, TaskStatus::Done | TaskStatus::Cancelled));
 
 /// The page with all tasks that the filter selects. Errors: `invalid_value` and `not_found` for values in the address.
 pub(super) fn page(app: &App, frame: &PageFrame, query: &TasksQuery) -> Result<String> {

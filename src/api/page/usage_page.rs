@@ -110,7 +110,7 @@ fn table_section(html: &mut Html, title: &str, view: &UsageView) {
     }
     table(
         html,
-        &[view.by, "cost", "tokens", "turns", "tool calls", "failed"],
+        &[view.by.as_str(), "cost", "tokens", "turns", "tool calls", "failed"],
         view.rows.iter().take(MAX_ROWS).map(|row| {
             vec![
                 row.key.clone().unwrap_or_else(|| "–".to_owned()),

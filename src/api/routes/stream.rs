@@ -121,7 +121,7 @@ async fn follow(session: Session, items: EventSender, listener: AsyncFd<RawFdAda
                 run_id: session.run_id.as_str(),
                 message,
                 sections: if is_context { context::pushed_sections(message) } else { None },
-                interrupt: message.priority == Priority::Urgent.as_str(),
+                interrupt: message.priority == Priority::Urgent,
             };
             if !items.send(Some(message.id), if is_context { "context" } else { "prompt" }, &item).await {
                 return;

@@ -5,6 +5,8 @@ use std::time::Duration;
 use super::stream_printer::StreamPrinter;
 use crate::cli::age::rough;
 use crate::config::show_duration;
+use crate::domain::job::ItemType;
+use crate::domain::status::JobStatus;
 use crate::env::Timestamp;
 use crate::render::{Meaning, Style, Table, escape_line};
 use crate::wire::{JobItemView, JobPollView, JobView, short_job_id};
@@ -32,9 +34,9 @@ pub(super) fn table(runs: &[JobView], now: Timestamp) -> Table {
 /// Formats a job as one line: its status, its duration and its command.
 pub(super) fn line(run: &JobView, now: Timestamp, style: Style) -> String {
     let meaning = match run.status {
-        "succeeded" => Meaning::Good,
-        "failed" | "lost" | "timed_out" => Meaning::Bad,
-        "running" if run.supervised => Meaning::Good,
+        JobStatus::Succeeded => Meaning::Good,
+        JobStatus::Failed | JobStatus::Lost | JobStatus::TimedOut => Meaning::Bad,
+        JobStatus::Running if run.supervised => Meaning::Good,
         _ => Meaning::Notice,
     };
     let took = match (run.started_at.as_deref().and_then(Timestamp::parse), run.finished_at.as_deref()) {
@@ -54,7 +56,7 @@ pub(super) fn line(run: &JobView, now: Timestamp, style: Style) -> String {
     let attempt = if run.attempt > 1 { format!(", attempt {}", run.attempt) } else { String::new() };
     let unsupervised = if is_unsupervised(run) { "; no supervisor: fairway session reconcile" } else { "" };
     let command: String = escape_line(&run.command).chars().take(COMMAND).collect();
-    let status = style.paint(meaning, run.status);
+    let status = style.paint(meaning, run.status.as_str());
     format!(
         "{} {status}{how}{}{attempt}{why}: {command}{unsupervised}",
         short_job_id(&run.run_id),
@@ -69,14 +71,14 @@ pub(super) fn polled(polled: &JobPollView, now: Timestamp, style: Style) -> Stri
     let (mut stdout, mut stderr) = (StreamPrinter::default(), StreamPrinter::default());
     for item in &polled.items {
         match item.kind {
-            "event" => {
+            ItemType::Event => {
                 text.push_str(&stdout.pause());
                 text.push_str(&stderr.pause());
                 text.push_str(if text.ends_with('\n') { "" } else { "\n" });
                 text.push_str(&event(item));
                 text.push('\n');
             }
-            "stderr" => text.push_str(&stderr.take(&item.payload)),
+            ItemType::Stderr => text.push_str(&stderr.take(&item.payload)),
             _ => text.push_str(&stdout.take(&item.payload)),
         }
     }
@@ -98,12 +100,12 @@ pub(super) fn event(item: &JobItemView) -> String {
 }
 
 fn status(run: &JobView) -> String {
-    if is_unsupervised(run) { format!("{} (unsupervised)", run.status) } else { run.status.to_owned() }
+    if is_unsupervised(run) { format!("{} (unsupervised)", run.status) } else { run.status.to_string() }
 }
 
 /// Whether the job is active and has no supervisor.
 fn is_unsupervised(run: &JobView) -> bool {
-    !run.supervised && matches!(run.status, "starting" | "running")
+    !run.supervised && matches!(run.status, JobStatus::Starting | JobStatus::Running)
 }
 
 fn age(since: &str, now: Timestamp) -> Option<Duration> {
@@ -115,19 +117,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::domain::job::RecoveryPolicy;
 
     fn run() -> JobView {
         JobView {
             run_id: "0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4".into(),
             session_id: None,
             queue: Some("q".into()),
-            status: "running",
+            status: JobStatus::Running,
             supervised: true,
             command: "echo \u{1b}[2J".into(),
             cwd: "/".into(),
             background: true,
             pty: false,
-            recovery: "requeue",
+            recovery: RecoveryPolicy::Requeue,
             attempt: 1,
             pid: Some(7),
             exit_code: None,
@@ -156,7 +159,7 @@ mod tests {
             "8c1e03d4 running since 2h 3m, attempt 2: echo \\u{1b}[2J; no supervisor: fairway session reconcile"
         );
         let failed = JobView {
-            status: "failed",
+            status: JobStatus::Failed,
             supervised: false,
             exit_code: Some(3),
             finished_at: Some("2026-01-01T00:00:13.500Z".into()),
@@ -186,10 +189,10 @@ mod tests {
             next_seq: 4,
             snippet: String::new(),
             items: vec![
-                item(1, "stdout", "a\r\nb\u{202e}", json!(null)),
-                item(2, "event", "b\nc", json!({ "event": "hit" })),
-                item(3, "event", "", json!({ "event": "gap", "bytes": 9 })),
-                item(4, "stderr", "c", json!(null)),
+                item(1, ItemType::Stdout, "a\r\nb\u{202e}", json!(null)),
+                item(2, ItemType::Event, "b\nc", json!({ "event": "hit" })),
+                item(3, ItemType::Event, "", json!({ "event": "gap", "bytes": 9 })),
+                item(4, ItemType::Stderr, "c", json!(null)),
             ],
             output_host: None,
             log_command: None,

@@ -130,7 +130,7 @@ impl WaitArgs {
             ctx.out.progress("");
         }
         let runs = waited?;
-        let succeeded = runs.iter().all(|run| run.status == JobStatus::Succeeded.as_str());
+        let succeeded = runs.iter().all(|run| run.status == JobStatus::Succeeded);
         let exit = if succeeded { 0 } else { FailureKind::External.exit_code() };
         let now = ctx.env.now();
         let lines = || runs.iter().map(|run| format::line(run, now, ctx.out.style) + "\n").collect();

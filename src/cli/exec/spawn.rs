@@ -156,6 +156,6 @@ fn watched(ctx: &Context, app: &App, request: &SpawnRequest) -> Result<Exit> {
     let ended = wait::wait(app, std::slice::from_ref(&run), None, |_| {})?;
     let since_seq = reader.seen();
     enough(reader.read(app, &log::LogRequest { job: run, since_seq, limit: None, stream: None }, false))?;
-    let succeeded = ended.iter().all(|run| run.status == JobStatus::Succeeded.as_str());
+    let succeeded = ended.iter().all(|run| run.status == JobStatus::Succeeded);
     Ok(if succeeded { 0 } else { FailureKind::External.exit_code() })
 }

@@ -171,12 +171,12 @@ fn lanes_table(lanes: &[LaneView], with_git: bool) -> Table {
     let mut lanes_table = Table::new(&columns);
     for lane in lanes {
         let dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
-        let mut row = vec![lane.name.clone(), lane.status.to_owned(), dash(lane.role.as_deref()), show::held(lane)];
+        let mut row = vec![lane.name.clone(), lane.status.to_string(), dash(lane.role.as_deref()), show::held(lane)];
         if has_pull {
             row.push(dash(show::pull(lane).map(|pull| &*pull.words)));
         }
         if has_setup {
-            row.push(show::setup(lane).map_or_else(|| "-".to_owned(), |setup| setup.state.replace('_', " ")));
+            row.push(show::setup(lane).map_or_else(|| "-".to_owned(), |setup| setup.state.as_str().replace('_', " ")));
         }
         if with_git {
             let git = lane.git.as_ref().and_then(Option::as_ref);

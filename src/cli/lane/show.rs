@@ -60,7 +60,7 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
             let _ = writeln!(text, "{name:<12}{}", escape_line(value));
         }
     };
-    field("status", Some(lane.status));
+    field("status", Some(lane.status.as_str()));
     field("held", Some(&held(lane)));
     field("role", lane.role.as_deref());
     field("branch", lane.branch.as_deref());
@@ -87,7 +87,7 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
     field("ports", ports.as_deref());
     field("provider", lane.provider.as_deref());
     field("backend", lane.backend.as_deref());
-    field("sandbox", Some(lane.sandbox).filter(|class| *class != SandboxClass::Off.as_str()));
+    field("sandbox", Some(lane.sandbox.as_str()).filter(|_| lane.sandbox != SandboxClass::Off));
     field("created", Some(&local(&lane.created_at)));
     field("messages", Some(&present.messages.to_string()).filter(|_| present.messages > 0).map(String::as_str));
     let sessions = session::list::table(&present.sessions, now);

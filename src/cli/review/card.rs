@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::cli::age::age;
+use crate::domain::review::Verdict;
 use crate::domain::{commit_id, plural};
 use crate::env::Timestamp;
 use crate::render::{escape_controls, escape_line};
@@ -39,7 +40,7 @@ pub(in crate::cli) fn text(card: &ReviewCardView, found: &ReviewNextView, now: T
     evidence(&mut top, card);
     for review in &card.reviews {
         let who = review.reviewer.as_deref().unwrap_or("any reviewer");
-        let verdict = review.verdict.unwrap_or("requested");
+        let verdict = review.verdict.map_or("requested", Verdict::as_str);
         let notes = review.notes.as_deref().map(|notes| format!(": {}", escape_line(notes))).unwrap_or_default();
         let _ = writeln!(top, "review:     {verdict} in {} by {}{notes}", review.domain, escape_line(who));
     }

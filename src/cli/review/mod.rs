@@ -230,8 +230,8 @@ impl ListArgs {
                     table.row([
                         one.id.to_string(),
                         one.domain.clone(),
-                        one.status.to_owned(),
-                        dash(one.verdict),
+                        one.status.to_string(),
+                        dash(one.verdict.map(Verdict::as_str)),
                         dash(one.commit.as_deref()),
                         dash(one.reviewer.as_deref()),
                         age(&one.created_at, ctx.env.now()),
@@ -357,7 +357,7 @@ impl CommentsArgs {
                 let mut table = Table::new(&["id", "status", "line", "reviewer", "comment"]);
                 for one in &found {
                     let place = format!("{}:{}", one.path, one.line);
-                    table.row([&one.id.to_string(), one.status, &place, &one.reviewer, &one.text]);
+                    table.row([&one.id.to_string(), one.status.as_str(), &place, &one.reviewer, &one.text]);
                 }
                 if table.is_empty() { "no comments\n".into() } else { table.coloured(ctx.out.width, ctx.out.style) }
             },

@@ -6,6 +6,7 @@ use crate::actions::sessions::list::{self, SessionScope};
 use crate::cli::age::age;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
+use crate::domain::sandbox::SandboxClass;
 use crate::env::Timestamp;
 use crate::render::Table;
 use crate::wire::SessionOverviewView;
@@ -78,7 +79,7 @@ pub(in crate::cli) fn table(sessions: &[SessionOverviewView], now: Timestamp) ->
             age(&one.seen_at, now),
             doing(one),
         ];
-        let sandbox = has_sandboxes.then(|| dash(session.sandbox));
+        let sandbox = has_sandboxes.then(|| dash(session.sandbox.map(SandboxClass::as_str)));
         let cells: Vec<String> = std::iter::once(session.id.clone()).chain(host).chain(cells).chain(sandbox).collect();
         table.row(&cells);
     }

@@ -112,7 +112,7 @@ fn words(view: &SessionDetailView, is_supervised: bool, now: Timestamp, next: &[
     field("host", Some(&session.host));
     let role_of_pid = if is_supervised { " (supervisor of the program)" } else { "" };
     field("pid", number(session.pid).map(|pid| format!("{pid}{role_of_pid}")).as_deref());
-    field("sandbox", session.sandbox.filter(|class| *class != SandboxClass::Off.as_str()));
+    field("sandbox", session.sandbox.filter(|class| *class != SandboxClass::Off).map(SandboxClass::as_str));
     field("worktree", session.worktree.as_deref());
     field("branch", session.branch.as_deref());
     field("transcript", session.transcript.as_deref());

@@ -235,7 +235,7 @@ fn result_text(view: &SetupView) -> String {
         _ => format!("done: {changed} changes\n"),
     };
     for one in view.doctor.iter().flat_map(|doctor| &doctor.findings) {
-        if one.severity == "error" || one.code == LANE_FINDING {
+        if one.severity == Severity::Error || one.code == LANE_FINDING {
             continue;
         }
         let _ = writeln!(text, "  {}: {}", one.severity, escape_line(&one.message));

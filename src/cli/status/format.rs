@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 
 use crate::cli::age::age;
 use crate::cli::session::list;
+use crate::domain::lane::LaneStatus;
+use crate::domain::need::NeedKind;
 use crate::domain::plural;
+use crate::domain::status::JobStatus;
 use crate::env::Timestamp;
 use crate::render::{Meaning, Style, Table, escape_line};
 use crate::wire::{
@@ -79,7 +82,9 @@ impl Printer {
             let (shape, meaning) = (need.shape(), meaning_of(need.shape()));
             let about: Vec<&str> = match need.kind {
                 // Its line names the tasks.
-                "dead" | "stale" | "orphan" | "landing" | "job" => need.session_id.iter().map(String::as_str).collect(),
+                NeedKind::Dead | NeedKind::Stale | NeedKind::Orphan | NeedKind::Landing | NeedKind::Job => {
+                    need.session_id.iter().map(String::as_str).collect()
+                }
                 _ => [&need.session_id, &need.task_id].into_iter().flatten().map(String::as_str).collect(),
             };
             let since = need.since.as_deref().map(|at| age(at, self.now)).unwrap_or_default();
@@ -196,7 +201,7 @@ impl Printer {
                 self.claim_row(&mut table, Some(&lane.name), held);
             }
             if is_free {
-                let state = if lane.status == "open" { "free" } else { lane.status };
+                let state = if lane.status == LaneStatus::Open { "free" } else { lane.status.as_str() };
                 table.row([&format!("○ {}", lane.name), "-", "-", "-", state, "-"]);
             }
         }
@@ -296,7 +301,7 @@ impl Printer {
         self.heading(title, count);
         let mut table = board_table(&["job", "session", "state", "command", "output"]);
         for job in jobs.iter().take(self.most) {
-            let shape = if matches!(job.status, "running" | "starting") { "▶" } else { "✗" };
+            let shape = if matches!(job.status, JobStatus::Running | JobStatus::Starting) { "▶" } else { "✗" };
             let code = job.exit_code.map(|code| format!(" {code}")).unwrap_or_default();
             let state = format!("{}{code} {}", job.status, age(&job.since, self.now));
             let id = format!("{shape} {}", short_job_id(&job.run_id));

@@ -10,6 +10,7 @@ use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
 use crate::domain::TaskId;
+use crate::domain::task::TaskStatus;
 use crate::render::escape_line;
 use crate::wire::{DepNodeView, DepTreeView};
 
@@ -88,7 +89,7 @@ fn words(tree: &DepTreeView) -> String {
 }
 
 fn line(node: &DepNodeView) -> String {
-    let status = node.status.unwrap_or("not in this store");
+    let status = node.status.map_or("not in this store", TaskStatus::as_str);
     let title = node.title.as_deref().map(|title| format!("  {}", escape_line(title))).unwrap_or_default();
     let above = if node.repeated { "  (see above)" } else { "" };
     format!("{}  {status}{title}{above}", node.task_id)

@@ -57,7 +57,7 @@ fn fields(task: &TaskView, detail: &TaskDetailView, now: Timestamp) -> String {
             let _ = writeln!(text, "{name:<12}{}", escape_line(value));
         }
     };
-    field("status", task.status);
+    field("status", task.status.as_str());
     if let Some(claim) = &task.claim {
         let claimant = table::claimant(task).unwrap_or_default();
         field("held by", &format!("{claimant} since {}, epoch {}", local(&claim.claimed_at), claim.epoch));

@@ -25,7 +25,7 @@ impl<'a> From<&'a TaskView> for Row<'a> {
         Self {
             id: &task.id,
             priority: task.priority,
-            status: task.status,
+            status: task.status.as_str(),
             role: task.role.as_deref(),
             lane: task.lane.as_deref(),
             claimant: claimant(task),

@@ -5,6 +5,8 @@ use super::action::Action;
 use super::rows::Subject;
 use super::template::Template;
 use crate::api::keyed_command;
+use crate::domain::need::NeedKind;
+use crate::domain::status::TaskStatus;
 use crate::wire::{BoardView, CommandView, task_commands};
 
 const DIRECT: &str = "\nadApcLvsRrbfeo";
@@ -66,8 +68,8 @@ pub(super) fn offers(subject: &Subject<'_>, board: &BoardView) -> Vec<Offer> {
     let session = subject.session.filter(|_| subject.job.is_none());
     for next in subject.need.iter().flat_map(|need| &need.commands) {
         // Only an expired lease lets a person take over.
-        let is_offered =
-            !next.command.starts_with("fairway claim ") || subject.need.is_some_and(|need| need.kind == "lease");
+        let is_offered = !next.command.starts_with("fairway claim ")
+            || subject.need.is_some_and(|need| need.kind == NeedKind::Lease);
         if is_offered {
             found.command(next, subject);
         }
@@ -82,11 +84,11 @@ pub(super) fn offers(subject: &Subject<'_>, board: &BoardView) -> Vec<Offer> {
         }
     }
     let held = subject.task.filter(|_| subject.job.is_none()).and_then(|task| board.held(task));
-    if let Some(held) = held.filter(|held| held.status == "review") {
+    if let Some(held) = held.filter(|held| held.status == TaskStatus::Review) {
         found.of_review(&held.task_id, subject);
     }
     match (held, subject.task) {
-        (Some(held), _) => found.of_task(&held.task_id, held.status, subject),
+        (Some(held), _) => found.of_task(&held.task_id, held.status.as_str(), subject),
         (None, Some(task)) if subject.is_ready => {
             found.words("start an agent on it", format!("fairway start {task}"), subject);
             found.of_task(task, "todo", subject);
@@ -185,7 +187,7 @@ impl Offers {
         let is_here = known.is_none_or(|one| one.session.backend.is_some() && one.other_host.is_none());
         let is_over = known.is_some_and(|one| matches!(one.shown_status, "dead" | "failed" | "ended"));
         // A dialog in its window takes no prompt.
-        let asks = subject.need.is_some_and(|need| need.kind == "question");
+        let asks = subject.need.is_some_and(|need| need.kind == NeedKind::Question);
         if is_over {
             if known.is_some_and(|one| one.can_relaunch) {
                 self.own(('R', "relaunch it"), format!("fairway session relaunch {session}"), subject);
@@ -278,7 +280,14 @@ fn own_question(words: &[&str]) -> Option<&'static str> {
 
 /// The command that explains the row. A dead or silent session is explained; a task's own trouble is in the task.
 fn explained(subject: &Subject<'_>) -> Option<Action> {
-    const OF_TASK: &[&str] = &["unfinished", "gate", "review", "blocked", "lease", "handoff"];
+    const OF_TASK: &[NeedKind] = &[
+        NeedKind::Unfinished,
+        NeedKind::Gate,
+        NeedKind::Review,
+        NeedKind::Blocked,
+        NeedKind::Lease,
+        NeedKind::Handoff,
+    ];
     let session = subject.session.filter(|_| subject.job.is_none());
     let is_about_task = subject.need.is_some_and(|need| OF_TASK.contains(&need.kind));
     match (subject.task, session, subject.lane) {

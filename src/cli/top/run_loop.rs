@@ -44,6 +44,7 @@ use crate::os::notify::ChangeWaiter;
 use crate::os::signals::{self, SignalPipe};
 use crate::os::terminal::Size;
 use crate::os::{executable, poll};
+use crate::wire::ApprovalView;
 
 /// How long the rest of a key's sequence may take.
 const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(30);
@@ -539,8 +540,8 @@ impl Top<'_> {
     fn load_approval(&mut self, id: i64, offer: Offer) -> Input {
         match self.project.app().and_then(|app| approval::list(app, false)) {
             Ok(found) => {
-                let is_open = ApprovalStatus::Pending.as_str();
-                let found = found.into_iter().find(|one| one.id == id && one.status == is_open).map(Box::new);
+                let is_open = |one: &ApprovalView| one.id == id && one.status == ApprovalStatus::Pending;
+                let found = found.into_iter().find(is_open).map(Box::new);
                 Input::Approval { id, offer, found }
             }
             Err(error) => Input::Failed(sentence(&error)),

@@ -11,6 +11,7 @@ use super::rows::{self, Subject};
 use super::template::Template;
 use super::text;
 use crate::actions::board::list::{self, ListPart, ListRow};
+use crate::domain::need::NeedKind;
 use crate::domain::task::TaskSummary;
 use crate::env::Timestamp;
 use crate::os::terminal::Size;
@@ -166,7 +167,7 @@ impl State {
             return;
         }
         let of_session = |id: &str| id.rsplit_once(':').map(|(session, _)| session.to_owned());
-        let is_other = |need: &NeedView| need.kind == "question" && of_session(&need.id) == of_session(item);
+        let is_other = |need: &NeedView| need.kind == NeedKind::Question && of_session(&need.id) == of_session(item);
         let why = if self.board.needs_you.iter().any(is_other) { "another question is asked" } else { "it is settled" };
         *over = Some(format!("{why}: nothing is sent; Esc leaves"));
     }

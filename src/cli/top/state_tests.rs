@@ -11,6 +11,10 @@ use super::mode::Mode;
 use super::pane::Pane;
 use super::state::State;
 use crate::domain::TaskId;
+use crate::domain::approval::ApprovalStatus;
+use crate::domain::lane::LaneStatus;
+use crate::domain::need::NeedKind;
+use crate::domain::status::JobStatus;
 use crate::domain::task::{TaskStatus, TaskSummary};
 use crate::env::Timestamp;
 use crate::os::terminal::Size;
@@ -22,7 +26,7 @@ use crate::wire::{
 const SIZE: Size = Size { rows: 24, cols: 80 };
 const NOW: &str = "2026-01-01T00:10:00Z";
 
-fn need(kind: &'static str, key: &str, session: &str, command: &str) -> NeedView {
+fn need(kind: NeedKind, key: &str, session: &str, command: &str) -> NeedView {
     NeedView {
         id: format!("{kind}:{key}"),
         kind,
@@ -37,7 +41,7 @@ fn need(kind: &'static str, key: &str, session: &str, command: &str) -> NeedView
 }
 
 fn approval(id: i64) -> NeedView {
-    let mut need = need("approval", &id.to_string(), "ada", &format!("fairway approvals answer {id} allow"));
+    let mut need = need(NeedKind::Approval, &id.to_string(), "ada", &format!("fairway approvals answer {id} allow"));
     let command = format!("fairway approvals answer {id} deny");
     need.commands.push(CommandView { purpose: "deny it".to_owned(), command });
     need
@@ -46,7 +50,7 @@ fn approval(id: i64) -> NeedView {
 fn board(needs_you: Vec<NeedView>) -> BoardView {
     let lane = |name: &str| BoardLaneView {
         name: name.to_owned(),
-        status: "open",
+        status: LaneStatus::Open,
         role: None,
         branch: None,
         base: None,
@@ -67,7 +71,7 @@ fn board(needs_you: Vec<NeedView>) -> BoardView {
         run_id: "0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4".to_owned(),
         session_id: None,
         command: "cargo test".to_owned(),
-        status: "running",
+        status: JobStatus::Running,
         since: NOW.to_owned(),
         exit_code: None,
         last_line: None,
@@ -149,7 +153,7 @@ fn request(id: i64, command: &str) -> ApprovalView {
         tool: "Bash".to_owned(),
         input: json!({ "command": command }),
         answerable: true,
-        status: "pending",
+        status: ApprovalStatus::Pending,
         reason: None,
         asked_at: NOW.to_owned(),
         answered_at: None,
@@ -163,7 +167,7 @@ fn shown(state: &State) -> String {
 
 #[test]
 fn cursor_moves_by_rows_and_parts() {
-    let mut state = state(vec![approval(1), need("question", "bob", "bob", "fairway prompt bob TEXT")]);
+    let mut state = state(vec![approval(1), need(NeedKind::Question, "bob", "bob", "fairway prompt bob TEXT")]);
     for (keys, id) in [
         ("", "approval:1"),
         ("k", "approval:1"),
@@ -198,7 +202,7 @@ fn cursor_stays_on_its_object_when_others_come_and_go() {
 
 #[test]
 fn filter_leaves_what_contains_the_text() {
-    let mut state = state(vec![approval(1), need("question", "bob", "bob", "fairway prompt bob TEXT")]);
+    let mut state = state(vec![approval(1), need(NeedKind::Question, "bob", "bob", "fairway prompt bob TEXT")]);
     press(&mut state, "/BOB");
     assert_eq!(state.rows.len(), 1);
     assert_eq!(selected(&state), "question:bob");
@@ -220,7 +224,7 @@ fn filter_leaves_what_contains_the_text() {
 fn filter_finds_an_item_by_its_task_and_no_longer_number() {
     let about = |task: &str, session: &str| NeedView {
         task_id: Some(task.to_owned()),
-        ..need("unfinished", session, session, &format!("fairway prompt {session} TEXT"))
+        ..need(NeedKind::Unfinished, session, session, &format!("fairway prompt {session} TEXT"))
     };
     let mut state = state(vec![about("T-3", "mail-1"), about("T-37", "bill-1")]);
     press(&mut state, "/t-3\n");
@@ -258,7 +262,7 @@ fn answer_runs_after_the_request_was_shown_whole_and_the_key_was_pressed_again()
 
 fn question(number: u32, line: &str) -> NeedView {
     let id = format!("question:bob:{number}");
-    let need = need("question", &format!("bob:{number}"), "bob", &format!("fairway answer {id} TEXT"));
+    let need = need(NeedKind::Question, &format!("bob:{number}"), "bob", &format!("fairway answer {id} TEXT"));
     NeedView { line: line.to_owned(), ..need }
 }
 
@@ -294,7 +298,7 @@ fn text_whose_question_has_changed_is_kept_and_not_sent() {
 
 #[test]
 fn question_in_the_window_of_the_agent_takes_no_text() {
-    let mut state = state(vec![need("question", "bob:1", "bob", "fairway session attach bob")]);
+    let mut state = state(vec![need(NeedKind::Question, "bob:1", "bob", "fairway session attach bob")]);
     assert!(shown(&state).contains("Enter settle it"), "{}", shown(&state));
     assert_eq!(press(&mut state, "p"), []);
     assert!(matches!(state.mode, Mode::Board));
@@ -344,7 +348,7 @@ fn texts_go_to_their_command_as_data() {
 /// What `task undo` takes back asks nothing first, and `u` takes it back once.
 #[test]
 fn change_that_was_just_made_is_taken_back_by_a_key() {
-    let mut state = working(Vec::new(), "in_progress");
+    let mut state = working(Vec::new(), TaskStatus::InProgress);
     assert_eq!(press(&mut state, "u"), []);
     press(&mut state, "?P");
     assert_eq!(typed(&press(&mut state, "0\n")), "fairway task edit T-1 --priority 0");
@@ -391,7 +395,7 @@ fn viewer_follows_the_end_until_one_scrolls_up() {
     assert_eq!(press(&mut state, "q"), [Effect::Quit]);
 }
 
-fn task(status: &'static str) -> HeldTaskView {
+fn task(status: TaskStatus) -> HeldTaskView {
     HeldTaskView {
         task_id: "T-1".to_owned(),
         title: "Fix the total".to_owned(),
@@ -407,7 +411,7 @@ fn task(status: &'static str) -> HeldTaskView {
 }
 
 /// A board whose first lane has the task.
-fn working(needs: Vec<NeedView>, status: &'static str) -> State {
+fn working(needs: Vec<NeedView>, status: TaskStatus) -> State {
     let mut board = board(needs);
     if let Some(lane) = board.lanes.first_mut() {
         lane.worktree = Some("/w/cart".to_owned());
@@ -423,15 +427,15 @@ fn offered(state: &State) -> String {
 #[test]
 fn row_offers_only_what_its_state_allows() {
     // Allow, deny; attach, prompt, stop; block, release, finish, cancel; title, priority, hand over; editor, explain.
-    assert_eq!(offered(&working(vec![approval(1)], "in_progress")), "ad⏎psbrfxtPhoe");
-    assert_eq!(offered(&working(vec![approval(1)], "blocked")), "ad⏎psbrxtPoe");
-    let review = need("review", "T-1", "ada", "fairway review next --task T-1");
-    assert_eq!(offered(&working(vec![review.clone()], "review")), "v⏎psacLDfxtPoe");
+    assert_eq!(offered(&working(vec![approval(1)], TaskStatus::InProgress)), "ad⏎psbrfxtPhoe");
+    assert_eq!(offered(&working(vec![approval(1)], TaskStatus::Blocked)), "ad⏎psbrxtPoe");
+    let review = need(NeedKind::Review, "T-1", "ada", "fairway review next --task T-1");
+    assert_eq!(offered(&working(vec![review.clone()], TaskStatus::Review)), "v⏎psacLDfxtPoe");
     // Yes and no have the same keys, whatever they are about.
-    let mut handoff = need("handoff", "3", "ada", "fairway handoff accept 3");
+    let mut handoff = need(NeedKind::Handoff, "3", "ada", "fairway handoff accept 3");
     let command = "fairway handoff decline 3 --reason TEXT".to_owned();
     handoff.commands.push(CommandView { purpose: "decline it".to_owned(), command });
-    let mut handed = working(vec![handoff], "in_progress");
+    let mut handed = working(vec![handoff], TaskStatus::InProgress);
     assert!(offered(&handed).starts_with("ad"), "{}", offered(&handed));
     assert_eq!(typed(&press(&mut handed, "a")), "fairway handoff accept 3");
     let mut ready = State::new(board(vec![review]), vec![summary()], SIZE);
@@ -459,7 +463,8 @@ fn summary() -> TaskSummary {
 
 #[test]
 fn card_is_read_before_its_commit_is_approved() {
-    let mut state = working(vec![need("review", "T-1", "ada", "fairway review next --task T-1")], "review");
+    let mut state =
+        working(vec![need(NeedKind::Review, "T-1", "ada", "fairway review next --task T-1")], TaskStatus::Review);
     assert_eq!(press(&mut state, "o"), [Effect::Edit("cart".to_owned())]);
     assert_eq!(
         typed(&press(&mut state, "ctoo long\n")),
@@ -508,7 +513,7 @@ fn next_task_is_named_before_it_is_started() {
 
 #[test]
 fn board_that_is_not_current_says_since_when() {
-    let mut state = state(vec![need("question", "bob", "bob", "fairway prompt bob TEXT")]);
+    let mut state = state(vec![need(NeedKind::Question, "bob", "bob", "fairway prompt bob TEXT")]);
     let as_of = Timestamp::parse(NOW).unwrap();
     state.take(Input::Lost { as_of, why: "the store is gone".into() });
     let text = shown(&state);
@@ -522,7 +527,7 @@ fn board_that_is_not_current_says_since_when() {
 
 #[test]
 fn wide_screen_shows_the_selected_row_beside_the_list() {
-    let mut state = state(vec![approval(1), need("question", "bob", "bob", "fairway prompt bob TEXT")]);
+    let mut state = state(vec![approval(1), need(NeedKind::Question, "bob", "bob", "fairway prompt bob TEXT")]);
     state.pane = Some(Pane::new());
     // Without room the keys open the whole text.
     let [Effect::Peek { session, .. }] = &press(&mut state, "1")[..] else { panic!("no screen") };

@@ -5,6 +5,7 @@ use std::fs;
 use fairway::actions::agents::runtime::context::{Mode, Section, SectionKind, push};
 use fairway::actions::agents::runtime::health::{HealthReport, heartbeat, of_run};
 use fairway::domain::RunId;
+use fairway::domain::rules::runtime_health::HealthStatus;
 use fairway::domain::session::Activity;
 use fairway::env::Timestamp;
 use serde_json::{Value, json};
@@ -32,9 +33,12 @@ fn health_reports_the_last_heartbeat_and_its_age() {
         of_run(&at(&world, Timestamp::from_millis(begun + seconds * 1_000)), &RunId::parse("run-s1")).unwrap()
     };
     let first = look(100);
-    assert_eq!((first.status, first.uptime_seconds, first.current_state), ("healthy", 100, "unknown"));
+    assert_eq!(
+        (first.status, first.uptime_seconds, first.current_state),
+        (HealthStatus::Healthy, 100, Activity::Unknown)
+    );
     // Half of the thirty minutes after which it would be stale.
-    assert_eq!((look(900).status, look(901).status), ("healthy", "degraded"));
+    assert_eq!((look(900).status, look(901).status), (HealthStatus::Healthy, HealthStatus::Degraded));
     let told = HealthReport {
         activity: Some(Activity::RequiresAction),
         waiting_for: Some("approval: ls".into()),
@@ -55,7 +59,7 @@ fn health_reports_the_last_heartbeat_and_its_age() {
     assert_eq!(heartbeat(&later, &beat(None)).unwrap().document["status"], "healthy");
     world.run(["session", "end", "s1", "--exit-code", "1", "--reason", "it broke"]).exits(0);
     let over = look(2_000);
-    assert_eq!((over.status, over.error.as_deref()), ("unhealthy", Some("it is failed: it broke")));
+    assert_eq!((over.status, over.error.as_deref()), (HealthStatus::Unhealthy, Some("it is failed: it broke")));
     assert_eq!(code(heartbeat(&later, &beat(None))), "session_final");
     assert_eq!(code(of_run(&later, &RunId::parse("run-s2"))), "not_found");
 }

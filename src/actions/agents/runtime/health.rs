@@ -87,10 +87,10 @@ fn view(app: &App, tx: &ReadTx<'_>, session: &Session, now: Timestamp) -> Result
     );
     let Health { status, why } = health;
     Ok(HealthView {
-        status: status.as_str(),
+        status: status,
         run_id: session.run_id.to_string(),
         uptime_seconds: session.ended_at.unwrap_or(now).since(session.started_at).as_secs(),
-        current_state: session.activity.as_str(),
+        current_state: session.activity,
         last_activity: session.last_seen().to_string(),
         context_usage: session.context_usage,
         error: why,

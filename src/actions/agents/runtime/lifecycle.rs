@@ -146,11 +146,11 @@ fn answer(event: LifecycleEvent, session: &Session, applied: bool, created: bool
     let view = LifecycleView {
         session_id: session.id.to_string(),
         run_id: session.run_id.to_string(),
-        event: event.as_str(),
+        event: event,
         applied,
         created,
-        status: session.status.as_str(),
-        activity: session.activity.as_str(),
+        status: session.status,
+        activity: session.activity,
         ended_at: session.ended_at.map(|at| at.to_string()),
         exit_code: session.exit_code,
     };

@@ -71,7 +71,7 @@ pub fn view(app: &App, found: &Refreshed, asked: &Selection) -> Result<OverlapVi
     overlaps.extend(planned);
     let unknown = found.snapshots.iter().filter(|one| asked.has_lane(&one.lane));
     overlaps.extend(unknown.filter_map(unknown_view));
-    let rank = |one: &OverlapPairView| OverlapLevel::parse(one.level).map_or(usize::MAX, OverlapLevel::rank);
+    let rank = |one: &OverlapPairView| one.level.rank();
     overlaps.sort_by(|a, b| {
         let key = |one: &OverlapPairView| (rank(one), one.lane.clone(), one.other_lane.clone(), one.task_id.clone());
         key(a).cmp(&key(b))
@@ -100,7 +100,7 @@ fn lane_view(snapshot: &LaneSnapshot) -> OverlapLaneView {
 fn file_view(file: &OverlapFile) -> OverlapFileView {
     OverlapFileView {
         path: file.path.clone(),
-        level: file.level.as_str(),
+        level: file.level,
         lines: file.lines.iter().map(|lines| [lines.0, lines.1]).collect(),
         in_list: file.in_list,
     }
@@ -111,7 +111,7 @@ fn pair_view(app: &App, lanes: &[Lane], overlap: &LaneOverlap, asked: &Selection
     let first = asked.lane.as_ref().filter(|lane| overlap.involves(lane)).unwrap_or(&overlap.lane);
     let other = overlap.counterpart(first);
     OverlapPairView {
-        level: overlap.level.as_str(),
+        level: overlap.level,
         lane: Some(first.to_string()),
         other_lane: other.map(ToString::to_string),
         task_id: None,
@@ -153,7 +153,7 @@ fn see_lane(lane: &LaneName) -> CommandView {
 fn unknown_view(snapshot: &LaneSnapshot) -> Option<OverlapPairView> {
     let why = snapshot.unknown.clone()?;
     Some(OverlapPairView {
-        level: OverlapLevel::Unknown.as_str(),
+        level: OverlapLevel::Unknown,
         lane: Some(snapshot.lane.to_string()),
         other_lane: None,
         task_id: None,
@@ -173,7 +173,7 @@ fn planned_views(tx: &ReadTx<'_>, found: &Refreshed, asked: &Selection) -> Resul
     let view = |one: &PlannedOverlap| {
         let file = |path: &String| OverlapFileView {
             path: path.clone(),
-            level: OverlapLevel::Planned.as_str(),
+            level: OverlapLevel::Planned,
             lines: Vec::new(),
             in_list: false,
         };
@@ -187,7 +187,7 @@ fn planned_views(tx: &ReadTx<'_>, found: &Refreshed, asked: &Selection) -> Resul
             command: format!("fairway task show {id}"),
         };
         OverlapPairView {
-            level: OverlapLevel::Planned.as_str(),
+            level: OverlapLevel::Planned,
             lane: one.lane.as_ref().map(ToString::to_string),
             other_lane: one.other_lane.as_ref().map(ToString::to_string),
             task_id: Some(one.task.to_string()),

@@ -114,9 +114,9 @@ impl Place {
         };
         let log = self.log.exists().then(|| self.log.display().to_string());
         let Some(Failure { command, how, output }) = failure else {
-            return LaneSetupView { state: state.as_str(), command: None, how: None, output: None, log };
+            return LaneSetupView { state: state, command: None, how: None, output: None, log };
         };
-        LaneSetupView { state: state.as_str(), command: Some(command), how: Some(how), output: Some(output), log }
+        LaneSetupView { state: state, command: Some(command), how: Some(how), output: Some(output), log }
     }
 
     fn failed(&self, lane: &LaneName, which: LaneCommands, failure: Failure) -> Refusal {
@@ -138,7 +138,7 @@ pub fn view(app: &App, lane: &Lane) -> Option<LaneSetupView> {
 /// The setups of these lanes that are not ready, by lane.
 pub(in crate::actions) fn unready(app: &App, lanes: &[Lane]) -> BTreeMap<LaneName, LaneSetupView> {
     let found = lanes.iter().filter_map(|lane| Some((lane.name.clone(), view(app, lane)?)));
-    found.filter(|(_, setup)| setup.state != SetupState::Ready.as_str()).collect()
+    found.filter(|(_, setup)| setup.state != SetupState::Ready).collect()
 }
 
 /// Whether the setup or the teardown of a lane runs now.

@@ -116,7 +116,7 @@ pub fn list(app: &App, id: &TaskId, all: bool) -> Result<Vec<ReviewCommentView>>
     let work = || work_here(app, id, &dir);
     let commit = task.commit.map_or_else(work, |commit| Ok(Some(commit)))?;
     let mut views = followed(&git, &comments, commit.as_deref());
-    views.retain(|view| all || view.status == CommentStatus::Open.as_str());
+    views.retain(|view| all || view.status == CommentStatus::Open);
     Ok(views)
 }
 

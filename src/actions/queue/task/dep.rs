@@ -75,7 +75,7 @@ pub fn tree(app: &App, id: &TaskId) -> Result<DepTreeView> {
             nodes.push(DepNodeView {
                 task_id: id.to_string(),
                 depth,
-                status: task.as_ref().map(|task| task.state.status().as_str()),
+                status: task.as_ref().map(|task| task.state.status()),
                 title: task.map(|task| task.fields.title),
                 // A repeated leaf has no dependencies to leave out.
                 repeated: repeated && !tasks::dependencies(tx, &id)?.is_empty(),

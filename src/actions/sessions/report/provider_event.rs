@@ -385,7 +385,7 @@ fn answer(
     let verb = if dry_run { "would record" } else { "recorded" };
     let line = format!("{verb} {}: {}", reported.state, effects.join("; "));
     let view = ProviderEventView {
-        state: reported.state.as_str(),
+        state: reported.state,
         dry_run,
         created: plan.is_new,
         session: SessionView::from(session),

@@ -26,8 +26,7 @@ const MAX_LINE_CHARS: usize = 200;
 /// The key of an item in the store. For a question and for a blocked task it contains a digest of the item's text, because a
 /// new question under the same id is another item.
 pub(super) fn key(need: &NeedView) -> String {
-    let has_words = [NeedKind::Question, NeedKind::Blocked].iter().any(|kind| kind.as_str() == need.kind);
-    if !has_words {
+    if !matches!(need.kind, NeedKind::Question | NeedKind::Blocked) {
         return need.id.clone();
     }
     let digest = sha256_hex(need.line.as_bytes());
@@ -134,7 +133,7 @@ fn make(app: &App, page: &ShownPage, need: &NeedView, is_whole: bool) -> Result<
         let token = random::hex().context("cannot generate a token")?;
         tokens.push(AnswerToken::new(&token, &need.id, &need.line, &next.command, now));
         views.push(NotificationActionView {
-            action: action.as_str(),
+            action: action,
             label: action.label(),
             url: format!("{origin}/{PATH}"),
             local_url: format!("{}/{PATH}", page.origin),
@@ -153,7 +152,7 @@ fn make(app: &App, page: &ShownPage, need: &NeedView, is_whole: bool) -> Result<
 /// Whether the item's line shows all that the person decides about; `None` when even the store has only a part of it, so that
 /// allowing is not offered.
 fn is_told(app: &App, need: &NeedView, action: AnswerAction) -> Result<Option<bool>> {
-    if action != AnswerAction::Allow || need.kind != NeedKind::Approval.as_str() {
+    if action != AnswerAction::Allow || need.kind != NeedKind::Approval {
         return Ok(Some(true));
     }
     let id = need.id.strip_prefix("approval:").and_then(|id| id.parse().ok());

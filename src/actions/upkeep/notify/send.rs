@@ -200,7 +200,11 @@ impl Board {
     /// The items that a sink gets, and those that it gets in its quiet window.
     fn wish(&self, app: &App, sink: &SinkSettings<'_>) -> SinkWish {
         let keys = |fits: &dyn Fn(&str) -> bool| {
-            self.needs.iter().filter(|(_, need)| fits(need.kind)).map(|(key, _)| key.clone()).collect::<Vec<_>>()
+            self.needs
+                .iter()
+                .filter(|(_, need)| fits(need.kind.as_str()))
+                .map(|(key, _)| key.clone())
+                .collect::<Vec<_>>()
         };
         SinkWish {
             sink: sink.name.clone(),

@@ -6,7 +6,6 @@ use super::send::{Board, quiet_until, sinks_of};
 use crate::actions::core::trust;
 use crate::actions::{App, board};
 use crate::config::SinkSettings;
-use crate::domain::need::NeedKind;
 use crate::domain::notification::{NotifySink, Receipt};
 use crate::domain::rules::notifications::is_given_up;
 use crate::env::Timestamp;
@@ -22,14 +21,14 @@ pub fn state(app: &App, hook_providers: &[&str]) -> Result<NotifyStateView> {
     let runs_program = sinks.iter().any(|sink| sink.way == NotifySink::Command);
     let mut items = Vec::new();
     for (item, need) in &board.needs {
-        for sink in sinks.iter().filter(|sink| sink.wants(need.kind)) {
+        for sink in sinks.iter().filter(|sink| sink.wants(need.kind.as_str())) {
             let receipt = receipts.iter().find(|receipt| receipt.item == *item && receipt.sink == sink.name);
             items.push(view(item, sink, receipt));
         }
     }
     Ok(NotifyStateView {
         sinks: settings.sinks.iter().map(ToString::to_string).collect(),
-        kinds: words(settings.kinds.as_deref()),
+        kinds: settings.kinds.clone(),
         quiet: settings.quiet.map(|window| window.to_string()),
         quiet_until: quiet_until(app).map(|at| at.to_string()),
         per_sink: sinks.iter().filter(|sink| settings.per_sink.contains_key(sink.name.as_str())).map(own).collect(),
@@ -38,12 +37,8 @@ pub fn state(app: &App, hook_providers: &[&str]) -> Result<NotifyStateView> {
     })
 }
 
-fn words(kinds: Option<&[NeedKind]>) -> Option<Vec<&'static str>> {
-    kinds.map(|kinds| kinds.iter().map(|kind| kind.as_str()).collect())
-}
-
 fn own(sink: &SinkSettings<'_>) -> SinkView {
-    SinkView { sink: sink.name.to_string(), kinds: words(sink.kinds), actions: sink.actions }
+    SinkView { sink: sink.name.to_string(), kinds: sink.kinds.map(<[_]>::to_vec), actions: sink.actions }
 }
 
 fn view(item: &str, sink: &SinkSettings<'_>, receipt: Option<&Receipt>) -> ReceiptView {
