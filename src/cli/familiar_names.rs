@@ -357,8 +357,8 @@ pub fn with_meant_flag(command: &clap::Command, typed: &str, line: &[&str]) -> O
     let (inside, takes) = (line[at].split_once('=').map(|(_, value)| value), meant.get_action().takes_values());
     let skipped = usize::from(has_value && !takes && inside.is_none());
     let flag = format!("--{}", meant.get_long()?);
-    let none = takes && inside.is_none() && behind.is_empty();
-    let value = inside.filter(|_| takes).or_else(|| if none { Some("VALUE") } else { None });
+    let missing = Some("VALUE").filter(|_| behind.is_empty());
+    let value = inside.or(missing).filter(|_| takes);
     let words = before.iter().copied().chain([flag.as_str()]).chain(value).chain(behind.iter().skip(skipped).copied());
     let words: Vec<&str> = words.collect();
     let is_short = words.iter().all(|word| word.len() <= MAX_REPEATED);

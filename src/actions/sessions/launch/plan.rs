@@ -93,7 +93,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     let (started, network) = launch.sandboxed(&program.prepared.program, &mut notes)?;
     let git_hooks = git_hooks::directory(app, &launch.session.role, &launch.place.worktree)?;
     let env = launch.environment(&program, git_hooks.as_deref())?;
-    let start = launch.start(&program, started, env)?;
+    let start = launch.start(&program, started, env);
     let backend = app.settings.backends.get(&launch.choice.backend.backend).cloned().unwrap_or_default();
     let is_set = |(_, value): &(&String, &String)| !value.is_empty();
     let environment = start.env.iter().flatten().filter(is_set).map(|(name, value)| (name.clone(), value.clone()));
@@ -264,14 +264,9 @@ impl<'a> Launch<'a> {
     }
 
     /// The configuration for the backend's script.
-    fn start(
-        &self,
-        launched: &LaunchedProgram,
-        program: Program,
-        env: BTreeMap<String, String>,
-    ) -> Result<StartConfig> {
+    fn start(&self, launched: &LaunchedProgram, program: Program, env: BTreeMap<String, String>) -> StartConfig {
         let (session, setup, settings) = (&self.session, self.choice.role.setup.clone(), launched.settings.clone());
-        Ok(StartConfig {
+        StartConfig {
             work_dir: session.worktree.clone(),
             command: Some(program.shell_text),
             argv: program.argv,
@@ -289,7 +284,7 @@ impl<'a> Launch<'a> {
             run_id: Some(session.run_id.to_string()),
             structured: self.choice.structured.as_ref().map(|structured| structured.start.clone()),
             ..StartConfig::default()
-        })
+        }
     }
 }
 
