@@ -95,6 +95,16 @@ fn events_deaths_and_sizes_are_shown_and_nothing_costs_nothing() {
 
     is_still(key.pid);
 
+    // A session whose usage limit has passed goes on.
+    let eve = ["session", "upsert", "--id", "eve", "--role", "dev", "--provider", "fake"];
+    world.run(eve).exits(0);
+    world.run(["park", "eve", "--for", "1h", "--limit"]).exits(0);
+    world.write_rows("UPDATE agent_sessions SET parked_until = 1 WHERE id = 'eve'");
+    world.run(eve.iter().chain(&["--branch", "main"])).exits(0);
+    let told = "SELECT id FROM messages WHERE to_session = 'eve' AND source = 'resumption'";
+    eventually("it is told to go on", || (world.rows(told).len() == 1).then_some(()));
+    world.run(["session", "end", "eve"]).exits(0);
+
     window.press(&["q"]);
     window.is_sane();
     world.run(["session", "stop", "bob"]).exits(0);
