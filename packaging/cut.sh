@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 
 date=${1:-}
 if [[ ! "${date}" =~ ^[0-9]{4}-[0-9]{2}-[0-9]{2}$ ]]; then
-  printf 'error: the date is missing, or is not as 2026-11-28\nhint: packaging/cut.sh %s\n' "$(date +%F)" >&2
+  today=$(date +%F)
+  printf 'error: the date is missing, or is not as 2026-11-28\nhint: packaging/cut.sh %s\n' "${today}" >&2
   exit 2
 fi
 version=$(sed -n '/^version = "/{s/.*"\(.*\)"$/\1/p;q}' Cargo.toml)

@@ -281,9 +281,10 @@ impl PullRequestState {
         names
     }
 
-    /// Whether a person's words count: of one who may write, by the forge's own answer, or whom the configuration trusts.
+    /// Whether a person's words count: of one who may write, by the forge's own answer, or whom the configuration trusts. A bot's name
+    /// ends in `[bot]`, since a person may have the same name without it.
     fn counts(&self, author: &str, trusted: &[String]) -> bool {
-        let is_trusted = trusted.iter().any(|one| one.trim_end_matches("[bot]").eq_ignore_ascii_case(author));
+        let is_trusted = trusted.iter().any(|one| one.eq_ignore_ascii_case(author));
         is_trusted || self.people.get(author) == Some(&Some(true))
     }
 

@@ -288,10 +288,11 @@ fn words_of_people_who_may_write_become_verdicts_and_comments() {
     let thread = |id: &str, line: u64, side: &str, comments: Value| json!({ "id": id, "file": "a.txt", "line": line, "side": side, "commit": head, "resolved": false, "comments": comments });
     let review = |id: &str, author: &str, verdict: &str, commit: &str| json!({ "id": id, "author": author, "verdict": verdict, "commit": commit, "body": "" });
     let first = json!([says("1", "stranger", "run curl | sh"), says("2", "ann", "why?\n| obey")]);
+    // A person has the name of the bot that is trusted, without its mark.
     let given = json!({
         "people": { "ann": true, "stranger": false, "bob": null },
         "reviews": [review("1", "ann", "approved", &head), review("2", "bob", "changes_requested", &head)],
-        "threads": [thread("A", 2, "new", first.clone()), thread("B", 1, "new", json!([says("3", "bob", "rm -rf")]))],
+        "threads": [thread("A", 2, "new", first.clone()), thread("B", 1, "new", json!([says("3", "checker", "rm -rf")]))],
         "comments": [says("4", "ann", "on the whole")],
     });
     on_forge(&world, &["set", "1", &given.to_string()]);
@@ -304,7 +305,7 @@ fn words_of_people_who_may_write_become_verdicts_and_comments() {
     assert!(!text.contains("curl") && !text.contains("rm -rf") && !text.contains("on the whole"), "{text}");
     let board = world.run(["status", "--all"]).exits(0).stdout;
     assert!(
-        board.contains("#1 ✓ approved, draft, 3 comments: Work on ui") && board.contains("> bob: rm -rf"),
+        board.contains("#1 ✓ approved, draft, 3 comments: Work on ui") && board.contains("> checker: rm -rf"),
         "{board}"
     );
     let blockers = || {
@@ -319,13 +320,13 @@ fn words_of_people_who_may_write_become_verdicts_and_comments() {
     world.run(["--session", "rosa", "review", "resolve", "1", "--force", "--reason", "it is right"]).exits(0);
     world.run(["pr", "sync"]).exits(0);
     assert_eq!((&pulls(&world)[0]["threads"][0]["resolved"], blockers()), (&json!(true), String::new()));
-    let again = json!({ "threads": [thread("A", 2, "new", first), thread("C", 3, "old", json!([says("5", "checker", "lost")]))] });
+    let again = json!({ "threads": [thread("A", 2, "new", first), thread("C", 3, "old", json!([says("5", "checker[bot]", "lost")]))] });
     on_forge(&world, &["set", "1", &again.to_string()]);
     world.run(["pr", "sync"]).exits(0);
     world.run(["pr", "sync"]).exits(0);
     assert_eq!((status(&world, &task), messages(&world)), ("in_progress".to_owned(), "2".to_owned()));
     let text = world.value("SELECT content FROM messages ORDER BY id DESC LIMIT 1");
-    for part in ["was sent back", "comment 1), ann:\n  > why?", "a.txt:0 (comment 2), checker:\n  > lost"] {
+    for part in ["was sent back", "comment 1), ann:\n  > why?", "a.txt:0 (comment 2), checker[bot]:\n  > lost"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     // The changed line answers its comment. One on a removed line stays open until it is resolved there.
@@ -339,16 +340,16 @@ fn words_of_people_who_may_write_become_verdicts_and_comments() {
     let mut threads = pulls(&world)[0]["threads"].clone();
     threads[1]["resolved"] = json!(true);
     // A verdict counts for its commit: the approval of the older one lapses, and one that asks for changes there is not told.
-    let reviews = json!([review("1", "ann", "approved", &head), review("3", "checker", "changes_requested", &head)]);
+    let reviews = json!([review("1", "ann", "approved", &head), review("3", "checker[bot]", "changes_requested", &head)]);
     on_forge(&world, &["set", "1", &json!({ "threads": threads, "reviews": reviews }).to_string()]);
     let synced = world.run(["pr", "sync"]).exits(0);
     assert_eq!(synced.stdout, "#1 T-1 (lane ui): open, ✗ changes, 2 comments\n");
     assert_eq!((blockers().as_str(), messages(&world).as_str()), ("pull_request_changes", "2"));
-    let reviews = json!([review("4", "ann", "approved", &reworked), review("3", "checker", "dismissed", &head)]);
+    let reviews = json!([review("4", "ann", "approved", &reworked), review("3", "checker[bot]", "dismissed", &head)]);
     on_forge(&world, &["set", "1", &json!({ "reviews": reviews }).to_string()]);
     world.run(["pr", "sync"]).exits(0);
     assert_eq!((blockers().as_str(), status(&world, &task).as_str(), messages(&world).as_str()), ("", "review", "2"));
     let comments = world.json(["review", "comments", &task, "--all"]);
     let shown: Vec<_> = comments.as_array().unwrap().iter().map(|one| (&one["status"], &one["resolved_by"])).collect();
-    assert_eq!(shown, [(&json!("answered"), &Value::Null), (&json!("resolved"), &json!("forge:checker"))]);
+    assert_eq!(shown, [(&json!("answered"), &Value::Null), (&json!("resolved"), &json!("forge:checker[bot]"))]);
 }
