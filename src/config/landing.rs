@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::section::section;
 use super::values::{AtLeastOne, reader};
 use crate::domain::Role;
-use crate::domain::landing::{LandStyle, LandThrough};
+use crate::domain::landing::{LandStyle, LandThrough, LandTrailer};
 
 section! {
     /// The settings of `fairway land`.
@@ -39,6 +39,8 @@ section! {
         pub keep_agents: bool = false,
         /// Sign the new commits with the key of git's configuration.
         pub sign: bool = false,
+        /// The lines at the end of the message of what lands: its tasks and lane, agents with their models, and people who approved.
+        pub trailers: Vec<LandTrailer> = ["Fairway-Task", "Fairway-Lane", "Assisted-by", "Reviewed-by"],
         /// The roles of sessions that may land; without it, only people do.
         #[sample(["integrator"])]
         pub roles: Vec<Role>,

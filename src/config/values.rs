@@ -7,7 +7,7 @@ use toml::Value;
 
 use super::section::{Form, Reader, Wrong, plain};
 use crate::domain::id::{Label, SinkName};
-use crate::domain::landing::{LandStyle, LandThrough};
+use crate::domain::landing::{LandStyle, LandThrough, LandTrailer};
 use crate::domain::need::NeedKind;
 use crate::domain::rules::claim::PathPolicy;
 use crate::domain::rules::gate::Gate;
@@ -153,7 +153,7 @@ macro_rules! impl_word {
     )+};
 }
 
-impl_word!(Gate, LandStyle, LandThrough, NeedKind, PathPolicy, PromptDelivery);
+impl_word!(Gate, LandStyle, LandThrough, LandTrailer, NeedKind, PathPolicy, PromptDelivery);
 pub(super) use {impl_word, reader};
 
 /// The error message for an unknown word, with every known one.

@@ -38,6 +38,19 @@ string_enum! {
 }
 
 string_enum! {
+    /// A line at the end of the message of what lands.
+    LandTrailer {
+        /// Each task.
+        Task => "Fairway-Task",
+        Lane => "Fairway-Lane",
+        /// Each agent that worked on it, with its models.
+        AssistedBy => "Assisted-by",
+        /// Each person who approved the commit.
+        ReviewedBy => "Reviewed-by",
+    }
+}
+
+string_enum! {
     /// How far a landing came.
     LandingState {
         /// The candidate is made and checked.

@@ -6,10 +6,16 @@ use anyhow::Result;
 
 use super::base::Base;
 use crate::actions::App;
+use crate::actions::queue::gates;
 use crate::actions::queue::landing_unit::Unit;
-use crate::domain::Refusal;
-use crate::domain::landing::LandStyle;
+use crate::domain::landing::{LandStyle, LandTrailer};
+use crate::domain::review::Verdict;
+use crate::domain::session::SHELL_PROVIDER;
+use crate::domain::usage::UsageBy;
+use crate::domain::{Refusal, SessionId, pull_request};
+use crate::env::Timestamp;
 use crate::os::git::{CandidateMaker, Committer, Git, GitError, Integration, MergeRepository, SubmoduleRefs};
+use crate::store::{ReadTx, reviews, sessions, usage};
 
 const MAX_TITLE_CHARS: usize = 200;
 const MAX_DESCRIPTION_BYTES: usize = 2_000;
@@ -38,20 +44,21 @@ pub(super) fn make(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &st
 
 fn make_in_style(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &str) -> Result<Integration> {
     Ok(match app.settings.land.style {
-        LandStyle::Merge => maker.merge(base, &unit.commit, &message(unit))?,
-        LandStyle::Squash => maker.squash(base, &unit.commit, &described(unit), &trailers(unit))?,
+        LandStyle::Merge => maker.merge(base, &unit.commit, &message(app, unit)?)?,
+        LandStyle::Squash => maker.squash(base, &unit.commit, &described(unit), &trailers(app, unit)?)?,
         LandStyle::Rebase => {
             if maker.project.has_merges(base, &unit.commit)? {
                 return Err(Refusal::CannotRebase { of: unit.label(), next: unit.bring_in_by_hand(app) }.into());
             }
-            maker.rebase(base, &unit.commit, &trailers(unit))?
+            maker.rebase(base, &unit.commit, &trailers(app, unit)?)?
         }
     })
 }
 
 /// The message of a merge: the tasks with their titles, and the trailers.
-fn message(unit: &Unit) -> String {
-    format!("{}\n{}\n", subject(unit), trailers(unit).join("\n"))
+fn message(app: &App, unit: &Unit) -> Result<String> {
+    let parts = [subject(unit), trailers(app, unit)?.join("\n")];
+    Ok(parts.iter().filter(|part| !part.is_empty()).map(|part| format!("{part}\n")).collect())
 }
 
 /// The tasks with their titles.
@@ -71,10 +78,57 @@ fn described(unit: &Unit) -> String {
     [subject(unit).trim()].into_iter().chain(bodies).collect::<Vec<_>>().join("\n\n")
 }
 
-pub(super) fn trailers(unit: &Unit) -> Vec<String> {
-    let tasks = unit.members.iter().map(|one| format!("Fairway-Task: {}", one.task.id));
-    let lane = unit.lane_name().map(|lane| format!("Fairway-Lane: {lane}"));
-    tasks.chain(lane).collect()
+/// The trailers that the configuration chooses, each line once.
+pub(super) fn trailers(app: &App, unit: &Unit) -> Result<Vec<String>> {
+    let mut lines: Vec<String> = Vec::new();
+    for trailer in &app.settings.land.trailers {
+        let values = match trailer {
+            LandTrailer::Task => unit.task_ids(),
+            LandTrailer::Lane => unit.lane_name().iter().map(ToString::to_string).collect(),
+            LandTrailer::AssistedBy => app.read(|tx| agents(tx, unit))?,
+            LandTrailer::ReviewedBy => app.read(|tx| approvers(tx, unit))?,
+        };
+        for line in values.iter().map(|value| format!("{trailer}: {value}")) {
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    Ok(lines)
+}
+
+/// The agents that worked on a unit since its tasks were last reopened, as `AGENT:MODEL` for each model that it told of.
+fn agents(tx: &ReadTx<'_>, unit: &Unit) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for member in &unit.members {
+        for claimant in gates::claimants(tx, &member.task.id)? {
+            let Ok(id) = SessionId::parse(&claimant) else { continue };
+            let provider = sessions::find(tx, &id)?.and_then(|session| session.provider);
+            let Some(provider) = provider.filter(|provider| provider.as_str() != SHELL_PROVIDER) else { continue };
+            let totals = usage::turn_totals(tx, UsageBy::Model, Timestamp::from_millis(0), Some(&id))?;
+            let models: Vec<String> = totals.into_iter().filter_map(|total| total.key).collect();
+            found.extend(models.iter().map(|model| format!("{provider}:{model}")));
+            if models.is_empty() {
+                found.push(provider.to_string());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The people whose last verdict approves the commit of a task.
+fn approvers(tx: &ReadTx<'_>, unit: &Unit) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for member in &unit.members {
+        let all = reviews::of_task(tx, &member.task.id)?;
+        for (at, one) in all.iter().enumerate() {
+            let person = pull_request::login(&one.actor).or_else(|| one.actor.contains('@').then_some(&*one.actor));
+            let is_last = !all.iter().skip(at + 1).any(|later| later.actor == one.actor && later.verdict.is_some());
+            let approves = one.verdict == Some(Verdict::Approve) && one.commit.as_ref() == Some(&member.commit);
+            found.extend(person.filter(|_| is_last && approves).map(str::to_owned));
+        }
+    }
+    Ok(found)
 }
 
 /// Refuses a candidate that points to a commit of a submodule which others cannot get: neither the base's checkout nor a remote

@@ -196,7 +196,7 @@ impl LockedLand<'_> {
             let title = member.task.fields.title.replace(char::is_control, " ");
             let _ = write!(body, "\n\n{}: {title}", member.task.id);
         }
-        let lines = super::candidate::trailers(unit).join("\n");
+        let lines = super::candidate::trailers(self.app, unit)?.join("\n");
         Ok((title, secrets::mask(&format!("{}\n\n{lines}\n", body.trim()))))
     }
 }

@@ -62,6 +62,7 @@ fn every_value_names_its_source() {
     land.shared                            true                                                                                                                                                 default
     land.keep_agents                       false                                                                                                                                                default
     land.sign                              false                                                                                                                                                default
+    land.trailers                          ["Fairway-Task", "Fairway-Lane", "Assisted-by", "Reviewed-by"]                                                                                       default
     forge.script                           "github"                                                                                                                                             default
     roles.backend.provider                 "p"                                                                                                                                                  [world]/project/.fairway.toml
     roles.backend.env                      { A = "1" }                                                                                                                                          [world]/project/.fairway.toml
