@@ -48,7 +48,10 @@ else:
     elif operation == "say":
         if args[1:2] not in (["comment"], ["reply"], ["resolve"], ["review"], ["ready"]):
             fail("refused", "this forge knows comment, reply, resolve, review and ready")
-        pull["said"].append([args[1:], sys.stdin.read()])
+        said = sys.stdin.read()
+        if pull.get("own") and '"event":"COMMENT"' not in said and args[1] == "review":
+            fail("refused", "Can not approve your own pull request")
+        pull["said"].append([args[1:], said])
         pull["draft"] = pull["draft"] and args[1] != "ready"
         for thread in pull.get("threads", []):
             thread["resolved"] = thread["resolved"] or args[1:] == ["resolve", thread["id"]]

@@ -290,7 +290,10 @@ impl PullRequestState {
 
     /// The last verdict of each person whose words count, oldest first. A mere comment lifts none.
     pub fn verdicts(&self, trusted: &[String]) -> Vec<&ForgeReview> {
-        let is_verdict = |one: &&ForgeReview| matches!(&*one.verdict, "approved" | "changes_requested" | "dismissed");
+        let is_verdict = |one: &&ForgeReview| {
+            // One that was posted from here is known.
+            matches!(&*one.verdict, "approved" | "changes_requested" | "dismissed") && !one.body.contains(MARK)
+        };
         let all =
             self.reviews.iter().enumerate().filter(|(_, one)| is_verdict(one) && self.counts(&one.author, trusted));
         let is_last = |(at, review): &(usize, &ForgeReview)| {

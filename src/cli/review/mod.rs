@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Subcommand;
+use serde_json::Value;
 
+use crate::actions::land::Post;
 use crate::actions::queue::review::next::{self, NextRequest};
 use crate::actions::queue::review::{self, NewReview, comments, list};
 use crate::actions::queue::task::claimed_task;
@@ -135,6 +137,9 @@ pub struct RequestArgs {
 ///
 /// Without a task: of the only submitted one that waits for you. A single argument with a blank is the note.
 ///
+/// With --post also on its pull request: what is there already is not posted again, and one's own pull request gets a comment in place
+/// of a verdict.
+///
 /// The task keeps its status. An approval is bound to its commit. An approval by a claimant of the task does not count.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -163,6 +168,9 @@ pub struct RecordArgs {
     /// Read the notes from FILE; - reads stdin
     #[arg(long, value_name = "FILE", conflicts_with = "notes")]
     notes_file: Option<PathBuf>,
+    /// Post it and your open comments on the pull request, too
+    #[arg(long)]
+    post: bool,
 }
 
 impl RecordArgs {
@@ -195,7 +203,12 @@ impl RecordArgs {
         };
         let app = ctx.app()?;
         let task = next::named_or_only(&app, task, words.verdict)?;
-        ctx.answer(&review::record(&app, &task, &words)?)
+        let post = self.post.then(|| Post::prepare(&app, &task)).transpose()?;
+        let mut answer = review::record(&app, &task, &words)?;
+        if let Some((post, id)) = post.zip(answer.document.get("id").and_then(Value::as_i64)) {
+            answer = answer.note(post.post(id)?);
+        }
+        ctx.answer(&answer)
     }
 }
 

@@ -4,11 +4,16 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use fairway::actions::sessions::report::telemetry::{Turn, Usage, report};
+use fairway::domain::RunId;
+use fairway::env::Timestamp;
 use serde_json::{Value, json};
 
 use super::land::{NO_GATES, commit, lane_dir, main_commit, project, status, submitted};
 use super::land_batch::wait_for;
+use crate::common::test_project::CommandOutput;
 use crate::common::{TestProject, fixtures};
+use crate::runtime::app;
 
 const FORGE: &str = "[forge]\nscript = \".fairway/fake.py\"\n";
 
@@ -352,4 +357,68 @@ fn words_of_people_who_may_write_become_verdicts_and_comments() {
     let comments = world.json(["review", "comments", &task, "--all"]);
     let shown: Vec<_> = comments.as_array().unwrap().iter().map(|one| (&one["status"], &one["resolved_by"])).collect();
     assert_eq!(shown, [(&json!("answered"), &Value::Null), (&json!("resolved"), &json!("forge:checker[bot]"))]);
+}
+
+/// A verdict is posted with its comments on lines, and again only what is not there. Messages name who did the work and approved it.
+#[test]
+fn verdict_is_posted_once_and_trailers_name_agents_and_reviewers() {
+    let world = world("trailers = [\"Fairway-Task\", \"Assisted-by\", \"Reviewed-by\"]");
+    fixtures::add_session(&world, "worker", "dev", None);
+    fixtures::add_session(&world, "rosa", "reviewer", None);
+    world.write_rows("UPDATE agent_sessions SET provider = 'claude' WHERE id = 'worker'");
+    let usage = Usage { model: Some("opus".to_owned()), ..Usage::default() };
+    let turn = Turn { at: Timestamp::from_millis(1), key: None, usage: Some(usage), tools: Vec::new() };
+    report(&app(&world), &RunId::parse("run-worker"), &[turn]).unwrap();
+    world.run(["lane", "add", "ui", "--create-worktree"]).exits(0);
+    world.run(["task", "add", "Work on ui", "--lane", "ui"]).exits(0);
+    world.run(["--session", "worker", "claim", "T-1"]).exits(0);
+    let first = commit(&world, "ui", &[("a.txt", "a\nb\n")]);
+    let submit = |commit: &str| {
+        world.run(["--session", "worker", "task", "submit", "T-1", "--commit", commit]).exits(0);
+    };
+    submit(&first);
+    let record =
+        |verdict: &str| world.run(["review", "record", "T-1", "--verdict", verdict, "--notes", "no", "--post"]);
+    let none = record("changes").exits(3);
+    assert!(none.stderr.contains("open pull request of the task 'T-1'"), "{}", none.stderr);
+    assert_eq!(world.value("SELECT count(*) FROM reviews"), "0");
+    world.run(["land", "T-1"]).exits(0);
+    assert!(pulls(&world)[0]["body"].as_str().unwrap().ends_with("\n\nFairway-Task: T-1\nAssisted-by: claude:opus\n"));
+    let mut by_agent = world.fairway(["review", "record", "T-1", "--verdict", "changes", "--post", "--json"]);
+    let by_agent: CommandOutput = by_agent.env("FAIRWAY_SESSION_ID", "rosa").output().unwrap().into();
+    by_agent.refuses(5, "inside_session");
+    world.run(["review", "comment", "T-1", "a.txt:2", "why?"]).exits(0);
+    let posted = record("changes").exits(0);
+    assert!(posted.stderr.contains("posted on #1\n"), "{}", posted.stderr);
+    let said = |at: usize| -> Value {
+        let said = &pulls(&world)[0]["said"][at];
+        assert_eq!(said[0], json!(["review"]));
+        serde_json::from_str(said[1].as_str().unwrap()).unwrap()
+    };
+    let whole = said(0);
+    assert_eq!((&whole["event"], &whole["commit_id"]), (&json!("REQUEST_CHANGES"), &json!(first)));
+    let line = &whole["comments"][0];
+    assert_eq!((&line["path"], &line["line"], &line["side"]), (&json!("a.txt"), &json!(2), &json!("RIGHT")));
+    // It comes back as what it is: no verdict of another person, and no second message.
+    let review = |author: &str, body: &Value| json!({ "id": "1", "author": author, "verdict": "changes_requested", "commit": first, "body": body });
+    let thread = json!({ "id": "A", "file": "a.txt", "line": 2, "side": "new", "commit": first, "resolved": false,
+        "comments": [{ "id": "9", "author": "me", "body": line["body"], "edited": null }] });
+    let there = json!({ "people": { "me": true }, "reviews": [review("me", &whole["body"])], "own": true, "threads": [thread] });
+    on_forge(&world, &["set", "1", &there.to_string()]);
+    let told = messages(&world);
+    world.run(["pr", "sync"]).exits(0);
+    assert_eq!((messages(&world), world.value("SELECT count(*) FROM review_comments")), (told, "1".to_owned()));
+    let again = record("changes").exits(0);
+    assert!(again.stderr.contains("it is on #1 already"), "{}", again.stderr);
+    assert_eq!(pulls(&world)[0]["said"].as_array().unwrap().len(), 1);
+    // One's own pull request takes no verdict there, and gets its words.
+    submit(&first);
+    let approved = record("approve").exits(0);
+    assert!(approved.stderr.contains("posted on #1 as a comment: Can not approve"), "{}", approved.stderr);
+    assert!(said(1)["event"] == "COMMENT" && said(1)["body"].as_str().unwrap().starts_with("approve, by "));
+    world.run(["land", "T-1", "--push"]).exits(0);
+    let message = world.git(&remote(&world), &["log", "-1", "--format=%(trailers)", "main"]);
+    let lines: Vec<&str> = message.lines().filter(|line| !line.is_empty()).collect();
+    assert_eq!(lines[..2], ["Fairway-Task: T-1", "Assisted-by: claude:opus"]);
+    assert!(lines[2].starts_with("Reviewed-by: ") && lines[2].contains('@') && lines.len() == 3, "{message}");
 }
