@@ -345,7 +345,8 @@ fn words_of_people_who_may_write_become_verdicts_and_comments() {
     let mut threads = pulls(&world)[0]["threads"].clone();
     threads[1]["resolved"] = json!(true);
     // A verdict counts for its commit: the approval of the older one lapses, and one that asks for changes there is not told.
-    let reviews = json!([review("1", "ann", "approved", &head), review("3", "checker[bot]", "changes_requested", &head)]);
+    let reviews =
+        json!([review("1", "ann", "approved", &head), review("3", "checker[bot]", "changes_requested", &head)]);
     on_forge(&world, &["set", "1", &json!({ "threads": threads, "reviews": reviews }).to_string()]);
     let synced = world.run(["pr", "sync"]).exits(0);
     assert_eq!(synced.stdout, "#1 T-1 (lane ui): open, ✗ changes, 2 comments\n");
