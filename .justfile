@@ -41,11 +41,11 @@ accept *words:
 
 # Format the code
 fmt:
-    cargo fmt
+    cargo fmt --all
 
 # Lints, as errors
 lint:
-    cargo fmt --check
+    cargo fmt --all --check
     cargo clippy --locked -- -D warnings
     cargo clippy --locked --all-targets --features bench,postgres -- -D warnings
 

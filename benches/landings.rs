@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use fairway::domain::rules::landing_batch::{BatchItem, BatchLimits, BatchQueue, BatchStep};
+use fairway_core::domain::rules::landing_batch::{BatchItem, BatchLimits, BatchQueue, BatchStep};
 use measure::Build;
 use tempfile::TempDir;
 

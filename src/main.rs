@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use fairway::env::Env;
-use fairway::os::{held_process, signals};
 use fairway::{cli, hooks};
+use fairway_core::env::Env;
+use fairway_core::os::{held_process, signals};
 
 fn main() -> ExitCode {
     // A process that waits to exec another program does not parse the command line.

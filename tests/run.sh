@@ -94,7 +94,7 @@ if [[ "${1:-}" = --install ]]; then
 fi
 
 say "format"
-cargo fmt --check
+cargo fmt --all --check
 say "lints"
 cargo clippy --locked --quiet -- -D warnings
 cargo clippy --locked --all-targets --features bench,postgres --quiet -- -D warnings

@@ -11,9 +11,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use fairway::os::notify::notify_all;
-use fairway::os::pty::{self, Pty};
-use fairway::os::terminal::Size;
+use fairway_core::os::notify::notify_all;
+use fairway_core::os::pty::{self, Pty};
+use fairway_core::os::terminal::Size;
 use nix::time::clock_getcpuclockid;
 use nix::unistd::Pid;
 use rusqlite::Connection;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fairway::domain::rules::landing_order::{LandingItem, landing_order};
+use fairway_core::domain::rules::landing_order::{LandingItem, landing_order};
 
 use super::features::{Feature, Import, base_of, pairs};
 use super::radar::{Radar, ratio};

@@ -6,10 +6,10 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use fairway::actions::land::overlap::snapshot_paths;
-use fairway::domain::overlap::SnapshotPath;
-use fairway::domain::rules::overlap::{adjacent_files, may_collide};
-use fairway::os::git::{Git, MergeOutcome, MergeRepository};
+use fairway_actions::land::overlap::snapshot_paths;
+use fairway_core::domain::overlap::SnapshotPath;
+use fairway_core::domain::rules::overlap::{adjacent_files, may_collide};
+use fairway_core::os::git::{Git, MergeOutcome, MergeRepository};
 use tempfile::TempDir;
 
 use super::features::Import;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use fairway::guard::{Effect, Rule, Rules};
+use fairway_core::guard::{Effect, Rule, Rules};
 use tempfile::TempDir;
 
 use self::sample_rules::{judged, no_force_push};

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use fairway::domain::TaskId;
-use fairway::domain::review::OpenReview;
-use fairway::domain::rules::review::check_capacity;
+use fairway_core::domain::TaskId;
+use fairway_core::domain::review::OpenReview;
+use fairway_core::domain::rules::review::check_capacity;
 
 /// What is simulated. Each agent has a lane of its own, and claims the next task as soon as it has submitted one.
 #[derive(Debug, Clone, Copy)]

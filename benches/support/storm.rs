@@ -15,13 +15,13 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use fairway::actions::App;
-use fairway::actions::core::errors;
-use fairway::actions::queue::task::claim::{self, ClaimRequest};
-use fairway::config::{Layers, Project, Settings};
-use fairway::domain::Actor;
-use fairway::env::Env;
-use fairway::os::lock_queue;
+use fairway_actions::App;
+use fairway_actions::core::errors;
+use fairway_actions::queue::task::claim::{self, ClaimRequest};
+use fairway_core::config::{Layers, Project, Settings};
+use fairway_core::domain::Actor;
+use fairway_core::env::Env;
+use fairway_core::os::lock_queue;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 /// Claims once; `false` when nothing is ready.

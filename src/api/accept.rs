@@ -33,8 +33,8 @@ use super::page::{self, Site};
 use super::refused_head::RefusedHeadStream;
 use super::timeouts::TimeoutStream;
 use super::tls;
-use crate::domain::secrets::mask;
-use crate::os::{socket, user};
+use fairway_core::domain::secrets::mask;
+use fairway_core::os::{socket, user};
 
 /// A failed `accept` may mean that the process has no free descriptor.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);

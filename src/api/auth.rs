@@ -3,7 +3,7 @@
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 
 use super::error::ApiError;
-use crate::domain::secrets::constant_time_eq;
+use fairway_core::domain::secrets::constant_time_eq;
 
 /// How a client is connected.
 #[derive(Debug, Clone, PartialEq, Eq)]

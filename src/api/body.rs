@@ -14,9 +14,8 @@ use tokio::time::timeout;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::error::ApiError;
-use crate::actions;
-use crate::domain::text_limits::MAX_REQUEST_ID_BYTES;
-use crate::os::digest::hex;
+use fairway_core::domain::text_limits::MAX_REQUEST_ID_BYTES;
+use fairway_core::os::digest::hex;
 
 pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
 /// How much more is read and discarded: a client that is still sending would not read the response.
@@ -96,15 +95,15 @@ impl RequestBody {
     }
 
     /// The `Idempotency-Key` header with a fingerprint of path and body. Returns `None` without the header.
-    pub(super) fn idempotency_key(&self) -> Result<Option<actions::IdempotencyKey>, ApiError> {
+    pub(super) fn idempotency_key(&self) -> Result<Option<fairway_actions::IdempotencyKey>, ApiError> {
         let Some(id) = idempotency_header(&self.parts.headers)? else { return Ok(None) };
         let mut digest = Sha256::new();
         digest.update(self.parts.uri.path());
         digest.update([0]);
         digest.update(self.bytes());
-        Ok(Some(actions::IdempotencyKey {
+        Ok(Some(fairway_actions::IdempotencyKey {
             id,
-            fingerprint: actions::core::fingerprint::of_api(&hex(&digest.finalize())),
+            fingerprint: fairway_actions::core::fingerprint::of_api(&hex(&digest.finalize())),
         }))
     }
 }

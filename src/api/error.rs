@@ -5,8 +5,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
-use crate::actions::core::errors;
-use crate::wire::{ErrorDocument, Failure, FailureKind};
+use fairway_actions::core::errors;
+use fairway_core::wire::{ErrorDocument, Failure, FailureKind};
 
 #[derive(Debug, Clone)]
 pub(super) struct ApiError {

@@ -10,10 +10,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use zeroize::Zeroizing;
 
-use crate::domain::RunId;
-use crate::domain::secrets::MASK;
-use crate::env::Timestamp;
-use crate::wire::timestamp::deserialize_timestamp;
+use fairway_core::domain::RunId;
+use fairway_core::domain::secrets::MASK;
+use fairway_core::env::Timestamp;
+use fairway_core::wire::timestamp::deserialize_timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) enum CredentialType {

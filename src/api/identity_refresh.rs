@@ -13,13 +13,13 @@ use zeroize::Zeroizing;
 use super::identity::Identity;
 use super::log::warn;
 use super::state::{self, server_state};
-use crate::actions::App;
-use crate::actions::core::trust;
-use crate::domain::session::Session;
-use crate::domain::{Event, EventKind, Refusal, RunId};
-use crate::env::{Timestamp, vars};
-use crate::os::capture::{Call, capture};
-use crate::os::exit_reason::ExitReason;
+use fairway_actions::App;
+use fairway_actions::core::trust;
+use fairway_core::domain::session::Session;
+use fairway_core::domain::{Event, EventKind, Refusal, RunId};
+use fairway_core::env::{Timestamp, vars};
+use fairway_core::os::capture::{Call, capture};
+use fairway_core::os::exit_reason::ExitReason;
 
 /// How long before the expiry of a credential the refresh command runs.
 const REFRESH_BEFORE: Duration = Duration::from_secs(300);
@@ -40,7 +40,7 @@ pub(super) fn store_identity(session: &Session, identity: Identity) -> Result<bo
     }
     let identity = Identity { session_id: Some(session.id.to_string()), ..identity };
     let run = &session.run_id;
-    let state = server_state().map_err(|error| crate::actions::core::errors::internal(error.failure.message))?;
+    let state = server_state().map_err(|error| fairway_actions::core::errors::internal(error.failure.message))?;
     let before = state.identities.borrow().get(run).map(|known| known.identity);
     let rotated = before.is_some();
     let identity = match before {
@@ -77,7 +77,7 @@ async fn watch_expiry(run: RunId, version: u64, expires_at: Timestamp) {
     let (run_id, credential) = (run.clone(), kind);
     let recorded = state::write(move |app| {
         app.transaction(|tx| {
-            let session = crate::actions::agents::runtime::session_of_run(tx, &run_id)?;
+            let session = fairway_actions::agents::runtime::session_of_run(tx, &run_id)?;
             let event = Event::new(EventKind::CredentialExpiring).session(&session.id, &session.run_id);
             tx.record(&event.with("type", credential).with("expires_at", expires_at.to_string()))?;
             Ok(())
@@ -122,7 +122,7 @@ fn until_refresh(
 /// Runs the refresh command, which prints the next identity. `None` without a configured command.
 fn run_refresh_command(app: &App, run: &RunId, kind: &str) -> Result<Option<(Session, Identity)>> {
     let Some(command) = app.settings.identity.refresh.clone() else { return Ok(None) };
-    let session = app.read(|tx| crate::actions::agents::runtime::session_of_run(tx, run))?;
+    let session = app.read(|tx| fairway_actions::agents::runtime::session_of_run(tx, run))?;
     trust::require(app)?;
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
     for name in vars::SESSION_IDENTITY {

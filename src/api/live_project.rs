@@ -8,14 +8,14 @@ use std::rc::Rc;
 
 use anyhow::Result;
 
-use crate::actions::App;
-use crate::actions::agents::guard::LoadedRules;
-use crate::actions::upkeep::answer_tokens::AnswerTokenFile;
-use crate::actions::upkeep::devices::DeviceFile;
-use crate::config::{CONFIG_FILE, Project, load_in_force, local_file, trust};
-use crate::domain::Actor;
-use crate::env::{Clock, Env, Terminal};
-use crate::store::StoreError;
+use fairway_actions::App;
+use fairway_actions::agents::guard::LoadedRules;
+use fairway_actions::upkeep::answer_tokens::AnswerTokenFile;
+use fairway_actions::upkeep::devices::DeviceFile;
+use fairway_core::config::{CONFIG_FILE, Project, load_in_force, local_file, trust};
+use fairway_core::domain::Actor;
+use fairway_core::env::{Clock, Env, Terminal};
+use fairway_core::store::StoreError;
 
 /// The parts of an [`App`] that can be sent to another thread.
 #[derive(Debug, Clone)]

@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use crate::domain::secrets::mask;
-use crate::render::escape_line;
+use fairway_core::domain::secrets::mask;
+use fairway_core::render::escape_line;
 
 /// Prints one line to stderr, with secrets masked. Does nothing when stderr is closed.
 pub(super) fn warn(text: &str) {

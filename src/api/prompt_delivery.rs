@@ -9,9 +9,9 @@ use tokio::time::sleep;
 
 use super::log::warn;
 use super::state;
-use crate::actions::agents::runtime::session_of_run;
-use crate::actions::sessions::prompt;
-use crate::domain::{RunId, SessionId};
+use fairway_actions::agents::runtime::session_of_run;
+use fairway_actions::sessions::prompt;
+use fairway_core::domain::{RunId, SessionId};
 
 /// How often a delivery is tried while the server is busy, and the pause between.
 const MAX_ATTEMPTS: usize = 30;

@@ -7,11 +7,13 @@ use std::{fs, io};
 
 use anyhow::{Context as _, Result};
 
-use crate::actions::App;
-use crate::api_client::server_files::{self, LOCK_FILE, PAGE_FILE, POINTER_FILE, PORT_FILE, ShownPage, TOKEN_FILE};
-use crate::domain::{Refusal, SessionId};
-use crate::os::lock::FileLock;
-use crate::os::{files, random, socket};
+use fairway_actions::App;
+use fairway_core::api_client::server_files::{
+    self, LOCK_FILE, PAGE_FILE, POINTER_FILE, PORT_FILE, ShownPage, TOKEN_FILE,
+};
+use fairway_core::domain::{Refusal, SessionId};
+use fairway_core::os::lock::FileLock;
+use fairway_core::os::{files, random, socket};
 
 /// The server's files. Their owner holds the lock.
 #[derive(Debug)]

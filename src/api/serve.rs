@@ -24,15 +24,15 @@ use super::runtime_files::RuntimeFiles;
 use super::state::{ServerState, server_state};
 use super::store_writer::Writer;
 use super::tls::Certificate;
-use crate::actions::App;
-use crate::actions::agents::runtime::session_of_run;
-use crate::actions::core::{inside_session, store_safety};
-use crate::actions::upkeep::notify;
-use crate::api_client::server_files::ShownPage;
-use crate::domain::{Actor, RunId, SessionId};
-use crate::os::notify::ChangeWaiter;
-use crate::os::this_process;
-use crate::store::snapshots;
+use fairway_actions::App;
+use fairway_actions::agents::runtime::session_of_run;
+use fairway_actions::core::{inside_session, store_safety};
+use fairway_actions::upkeep::notify;
+use fairway_core::api_client::server_files::ShownPage;
+use fairway_core::domain::{Actor, RunId, SessionId};
+use fairway_core::os::notify::ChangeWaiter;
+use fairway_core::os::this_process;
+use fairway_core::store::snapshots;
 
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -160,7 +160,8 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
         }
         tokio::spawn(keep_store_safe(factory, change.subscribe()));
         tokio::spawn(forward_store_changes(waiter, change));
-        let token_file = port.map(|_| app.project.runtime_dir().join(crate::api_client::server_files::TOKEN_FILE));
+        let token_file =
+            port.map(|_| app.project.runtime_dir().join(fairway_core::api_client::server_files::TOKEN_FILE));
         let socket = files.socket.clone();
         let (page, open_url) = shown.unzip();
         on_listen(&ListenAddress {

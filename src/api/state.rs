@@ -15,13 +15,13 @@ use super::error::ApiError;
 use super::identity::IdentityStore;
 use super::live_project::{AppFactory, LiveProject};
 use super::store_writer::{Writer, run_catching_panic};
-use crate::actions::agents::guard::LoadedRules;
-use crate::actions::{App, IdempotencyKey};
-use crate::domain::session::Session;
-use crate::domain::{Actor, RunId};
-use crate::env::Timestamp;
-use crate::os::notify::ChangeWaiter;
-use crate::store::sessions;
+use fairway_actions::agents::guard::LoadedRules;
+use fairway_actions::{App, IdempotencyKey};
+use fairway_core::domain::session::Session;
+use fairway_core::domain::{Actor, RunId};
+use fairway_core::env::Timestamp;
+use fairway_core::os::notify::ChangeWaiter;
+use fairway_core::store::sessions;
 
 /// After this time a client gets `server_busy`.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);

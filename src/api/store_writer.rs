@@ -14,11 +14,11 @@ use tokio::sync::oneshot;
 
 use super::error::ApiError;
 use super::live_project::{AppFactory, LiveProject};
-use crate::actions::App;
-use crate::actions::agents::guard;
-use crate::actions::core::errors;
-use crate::domain::session::Session;
-use crate::store::session_reports;
+use fairway_actions::App;
+use fairway_actions::agents::guard;
+use fairway_actions::core::errors;
+use fairway_core::domain::session::Session;
+use fairway_core::store::session_reports;
 
 const QUEUE_LEN: usize = 1_024;
 /// How long decisions are collected for one batch.

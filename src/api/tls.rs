@@ -21,9 +21,9 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs
 use tokio_rustls::server::TlsStream;
 use zeroize::Zeroizing;
 
-use crate::actions::upkeep::certificate_file::StoredCertificate;
-use crate::env::Timestamp;
-use crate::os::digest;
+use fairway_actions::upkeep::certificate_file::StoredCertificate;
+use fairway_core::env::Timestamp;
+use fairway_core::os::digest;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Some browsers refuse a certificate that is valid for more than 825 days.

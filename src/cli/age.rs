@@ -1,7 +1,7 @@
 //! Ages for people; JSON has the times.
 
-pub use crate::domain::age::rough;
-use crate::env::Timestamp;
+pub use fairway_core::domain::age::rough;
+use fairway_core::env::Timestamp;
 
 /// Converts an RFC 3339 time to local date and time of day. Returns any other text unchanged.
 pub fn local(at: &str) -> String {

@@ -7,8 +7,8 @@ use anyhow::Result;
 use super::context::Context;
 use super::exit::Exit;
 use super::values;
-use crate::actions::sessions::answer;
-use crate::domain::question::QuestionId;
+use fairway_actions::sessions::answer;
+use fairway_core::domain::question::QuestionId;
 
 /// Answer a question of a session
 ///

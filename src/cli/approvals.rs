@@ -6,14 +6,14 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::agents::approval::{self, ApprovalChange};
 use crate::cli::age::age;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::{each, values};
-use crate::domain::approval::{ApprovalStatus, Decision};
-use crate::render::{Table, escape_controls, escape_line};
-use crate::wire::{ApprovalView, tool_input};
+use fairway_actions::agents::approval::{self, ApprovalChange};
+use fairway_core::domain::approval::{ApprovalStatus, Decision};
+use fairway_core::render::{Table, escape_controls, escape_line};
+use fairway_core::wire::{ApprovalView, tool_input};
 
 /// List, watch and answer permission requests of agents
 ///

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::context::Context;
 use super::exit::Exit;
-use crate::actions::upkeep::backup;
+use fairway_actions::upkeep::backup;
 
 /// Back up the store to a file while other commands run
 ///

@@ -3,12 +3,12 @@
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::sessions::budget;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
-use crate::domain::budget::Amount;
-use crate::render::Table;
-use crate::wire::BudgetView;
+use fairway_actions::sessions::budget;
+use fairway_core::domain::budget::Amount;
+use fairway_core::render::Table;
+use fairway_core::wire::BudgetView;
 
 /// Show what is used of each budget, and raise one
 ///

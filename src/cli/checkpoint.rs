@@ -6,15 +6,15 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::queue::checkpoint::{self, NewCheckpoint};
 use crate::cli::age::{due, rough};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::checkpoint::{Checkpoint, CheckpointState};
-use crate::domain::{SessionId, TaskId};
-use crate::env::Timestamp;
-use crate::render::{Table, escape_line};
+use fairway_actions::queue::checkpoint::{self, NewCheckpoint};
+use fairway_core::domain::checkpoint::{Checkpoint, CheckpointState};
+use fairway_core::domain::{SessionId, TaskId};
+use fairway_core::env::Timestamp;
+use fairway_core::render::{Table, escape_line};
 
 /// Record, list and show task checkpoints
 #[derive(Debug, Subcommand)]

@@ -7,9 +7,9 @@ use anyhow::Result;
 use super::context::Context;
 use super::exit::Exit;
 use super::values;
-use crate::actions::queue::task::claim::{ClaimRequest, LaneScope};
-use crate::actions::sessions;
-use crate::domain::{LaneName, Refusal, Role, TaskId};
+use fairway_actions::queue::task::claim::{ClaimRequest, LaneScope};
+use fairway_actions::sessions;
+use fairway_core::domain::{LaneName, Refusal, Role, TaskId};
 
 /// Claim a task: by id, or the next ready one that fits
 ///

@@ -8,23 +8,23 @@ use clap::{Arg, Command};
 use super::context::Context;
 use super::exit::Exit;
 use super::short_verbs;
-use crate::actions::agents::approval;
-use crate::actions::agents::runtime::context::Mode;
-use crate::actions::mail::outbox;
-use crate::actions::queue::{handoff, lane, review, task};
-use crate::actions::{App, jobs, sessions};
-use crate::domain::EventKind;
-use crate::domain::approval::Decision;
-use crate::domain::checkpoint::CheckpointState;
-use crate::domain::evidence::EvidenceResult;
-use crate::domain::message::Priority;
-use crate::domain::notification::NotifySink;
-use crate::domain::provider_event::ProviderState;
-use crate::domain::review::Verdict;
-use crate::domain::session::{Activity, SessionStatus};
-use crate::domain::task::TaskStatus;
-use crate::domain::usage::UsageBy;
 use crate::hooks::Provider;
+use fairway_actions::agents::approval;
+use fairway_actions::agents::runtime::context::Mode;
+use fairway_actions::mail::outbox;
+use fairway_actions::queue::{handoff, lane, review, task};
+use fairway_actions::{App, jobs, sessions};
+use fairway_core::domain::EventKind;
+use fairway_core::domain::approval::Decision;
+use fairway_core::domain::checkpoint::CheckpointState;
+use fairway_core::domain::evidence::EvidenceResult;
+use fairway_core::domain::message::Priority;
+use fairway_core::domain::notification::NotifySink;
+use fairway_core::domain::provider_event::ProviderState;
+use fairway_core::domain::review::Verdict;
+use fairway_core::domain::session::{Activity, SessionStatus};
+use fairway_core::domain::task::TaskStatus;
+use fairway_core::domain::usage::UsageBy;
 
 /// The largest number of values that a shell is given.
 const MAX_VALUES: usize = 500;
@@ -50,8 +50,9 @@ impl Args {
         let Some((path, arg)) = place(&command, &before, typed) else { return Ok(0) };
         let found = values(ctx, &path, &arg).unwrap_or_default();
         let fitting = found.iter().filter(|value| value.starts_with(typed)).take(MAX_VALUES);
-        ctx.out
-            .text(&crate::render::escape_controls(&fitting.map(|value| format!("{value}\n")).collect::<String>()))?;
+        ctx.out.text(&fairway_core::render::escape_controls(
+            &fitting.map(|value| format!("{value}\n")).collect::<String>(),
+        ))?;
         Ok(0)
     }
 }
@@ -186,7 +187,7 @@ fn tasks(ctx: &Context) -> Result<BTreeSet<String>> {
     Ok(open_tasks(&ctx.app()?)?.into_iter().map(|task| task.id).collect())
 }
 
-fn open_tasks(app: &App) -> Result<Vec<crate::wire::TaskView>> {
+fn open_tasks(app: &App) -> Result<Vec<fairway_core::wire::TaskView>> {
     let limit = Some(MAX_VALUES);
     let filter = task::list::Filter {
         statuses: Vec::new(),
@@ -235,13 +236,13 @@ fn jobs(ctx: &Context) -> Result<BTreeSet<String>> {
     let limit = i64::try_from(MAX_VALUES).ok();
     let order = jobs::list::ListOptions { session: None, unfinished: false, limit };
     let found = jobs::list::list(&ctx.app()?, &order)?;
-    Ok(found.iter().map(|run| crate::wire::short_job_id(&run.run_id).to_owned()).collect())
+    Ok(found.iter().map(|run| fairway_core::wire::short_job_id(&run.run_id).to_owned()).collect())
 }
 
 /// The providers with hooks and those of the configuration.
 fn providers(ctx: &Context) -> Result<BTreeSet<String>> {
     let mut providers = set(Provider::ALL.iter().map(|provider| provider.label()));
-    providers.extend(crate::config::built_in_profiles().into_keys());
+    providers.extend(fairway_core::config::built_in_profiles().into_keys());
     providers.extend(ctx.app()?.settings.providers.keys().cloned());
     Ok(providers)
 }
@@ -254,5 +255,8 @@ fn sinks(ctx: &Context) -> Result<BTreeSet<String>> {
 }
 
 fn backends(ctx: &Context) -> Result<BTreeSet<String>> {
-    Ok(crate::adapters::list::list(&ctx.env, ctx.globals.root.as_deref())?.into_iter().map(|one| one.name).collect())
+    Ok(fairway_core::adapters::list::list(&ctx.env, ctx.globals.root.as_deref())?
+        .into_iter()
+        .map(|one| one.name)
+        .collect())
 }

@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use super::context::Context;
 use super::exit::Exit;
 use super::short_verbs;
-use crate::wire::CompletionsView;
+use fairway_core::wire::CompletionsView;
 
 /// Asks fairway for values first; when it has none, clap's script completes commands and flags.
 const BASH: &str = r#"

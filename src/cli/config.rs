@@ -3,19 +3,19 @@
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::core::{errors, inside_session, trust};
-use crate::actions::upkeep;
-use crate::actions::upkeep::config::ConfigDraft;
 use crate::cli::confirm;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::print_error::print_error;
-use crate::config::{self, CONFIG_FILE, ConfigError, Project, local_file};
-use crate::domain::Refusal;
 use crate::hooks::install;
-use crate::os;
-use crate::render::{Table, escape_controls, escape_line};
-use crate::wire::{ConfigExampleView, Failure};
+use fairway_actions::core::{errors, inside_session, trust};
+use fairway_actions::upkeep;
+use fairway_actions::upkeep::config::ConfigDraft;
+use fairway_core::config::{self, CONFIG_FILE, ConfigError, Project, local_file};
+use fairway_core::domain::Refusal;
+use fairway_core::os;
+use fairway_core::render::{Table, escape_controls, escape_line};
+use fairway_core::wire::{ConfigExampleView, Failure};
 
 /// Show and check the configuration
 #[derive(Debug, Subcommand)]

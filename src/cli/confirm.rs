@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::context::Context;
-use crate::domain::Refusal;
-use crate::os::terminal::confirm;
+use fairway_core::domain::Refusal;
+use fairway_core::os::terminal::confirm;
 
 /// Returns true when stdin and stderr are terminals, and the person has not answered in advance with `--yes`.
 pub fn can_ask(ctx: &Context, yes: bool) -> bool {

@@ -15,19 +15,19 @@ use sha2::{Digest, Sha256};
 use super::exit::Exit;
 use super::fingerprint::Canonical;
 use super::globals::Globals;
-use crate::actions::core::app::Mailed;
-use crate::actions::core::progress::{Progress, Telling};
-use crate::actions::core::trust;
-use crate::actions::queue::evidence::run::Relay;
-use crate::actions::sessions::{hand_started, prompt};
-use crate::actions::{self, Answer, App, IdempotencyKey};
-use crate::config::Project;
-use crate::domain::text_limits::MAX_BODY_BYTES;
-use crate::domain::{Actor, LaneName, Refusal, Role, RunId, SessionId, TaskId};
-use crate::env::{Env, vars};
-use crate::os;
-use crate::os::run_streaming::Stream;
-use crate::render::{Out, OutError, Relay as OutputRelay, escape_line};
+use fairway_actions::core::app::Mailed;
+use fairway_actions::core::progress::{Progress, Telling};
+use fairway_actions::core::trust;
+use fairway_actions::queue::evidence::run::Relay;
+use fairway_actions::sessions::{hand_started, prompt};
+use fairway_actions::{Answer, App, IdempotencyKey};
+use fairway_core::config::Project;
+use fairway_core::domain::text_limits::MAX_BODY_BYTES;
+use fairway_core::domain::{Actor, LaneName, Refusal, Role, RunId, SessionId, TaskId};
+use fairway_core::env::{Env, vars};
+use fairway_core::os;
+use fairway_core::os::run_streaming::Stream;
+use fairway_core::render::{Out, OutError, Relay as OutputRelay, escape_line};
 
 /// The largest file that is read whole, in bytes.
 const INPUT_MAX: usize = 256 << 20;
@@ -78,7 +78,7 @@ impl Context {
     pub fn app_as(&self, actor: Actor) -> Result<App> {
         let app = self.app_without_note(actor)?;
         if let Some(kept) = app.layers.kept_text().filter(|_| !self.has_noted_trust.replace(true)) {
-            self.out.note(&crate::render::escape_controls(&trust::kept_text_note(&app, kept)));
+            self.out.note(&fairway_core::render::escape_controls(&trust::kept_text_note(&app, kept)));
         }
         Ok(app)
     }
@@ -103,7 +103,10 @@ impl Context {
             }
             Some(IdempotencyKey {
                 id: id.clone(),
-                fingerprint: actions::core::fingerprint::of_command(&asked.path, &os::digest::hex(&digest.finalize())),
+                fingerprint: fairway_actions::core::fingerprint::of_command(
+                    &asked.path,
+                    &os::digest::hex(&digest.finalize()),
+                ),
             })
         };
         let mut app = App::for_caller(Rc::clone(&self.env), project, actor, request)?;
@@ -143,7 +146,7 @@ impl Context {
         let Ok(app) = self.app() else { return };
         app.mailed.replace(mailed);
         for note in prompt::deliver_mailed(&app) {
-            self.out.note(&crate::render::escape_controls(&note));
+            self.out.note(&fairway_core::render::escape_controls(&note));
         }
     }
 
@@ -278,7 +281,7 @@ impl Context {
 
     pub fn notes(&self, answer: &Answer) {
         for note in &answer.notes {
-            self.out.note(&crate::render::escape_controls(note));
+            self.out.note(&fairway_core::render::escape_controls(note));
         }
     }
 
@@ -288,11 +291,11 @@ impl Context {
         let shown = if self.out.json {
             self.out.document(&answer.document)
         } else if self.out.quiet {
-            self.out.text(&crate::render::escape_controls(
+            self.out.text(&fairway_core::render::escape_controls(
                 &answer.ids.iter().map(|id| format!("{id}\n")).collect::<String>(),
             ))
         } else {
-            self.out.line(&crate::render::escape_controls(&answer.line))
+            self.out.line(&fairway_core::render::escape_controls(&answer.line))
         };
         // The notes do not depend on a reader of the result.
         self.notes(answer);
@@ -317,8 +320,9 @@ impl Context {
     /// Like [`Self::show`], for a command that prints its JSON itself: ignores `--json`.
     pub fn show_text(&self, ids: impl FnOnce() -> Vec<String>, words: impl FnOnce() -> String) -> Result<Exit> {
         if self.out.quiet {
-            self.out
-                .text(&crate::render::escape_controls(&ids().iter().map(|id| format!("{id}\n")).collect::<String>()))?;
+            self.out.text(&fairway_core::render::escape_controls(
+                &ids().iter().map(|id| format!("{id}\n")).collect::<String>(),
+            ))?;
         } else {
             self.out.text(&words())?;
         }

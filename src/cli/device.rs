@@ -6,16 +6,16 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::upkeep::devices::{self, PairingRequest};
 use crate::cli::age::{due, rough};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::device::{DeviceAccess, MAX_WRONG_CODES};
-use crate::domain::id::DeviceName;
-use crate::env::Timestamp;
-use crate::render::{QrCode, Table, escape_line};
-use crate::wire::{DevicePairView, DeviceView};
+use fairway_actions::upkeep::devices::{self, PairingRequest};
+use fairway_core::domain::device::{DeviceAccess, MAX_WRONG_CODES};
+use fairway_core::domain::id::DeviceName;
+use fairway_core::env::Timestamp;
+use fairway_core::render::{QrCode, Table, escape_line};
+use fairway_core::wire::{DevicePairView, DeviceView};
 
 /// Pair browsers with the page, list and revoke them
 #[derive(Debug, Subcommand)]

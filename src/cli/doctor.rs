@@ -4,24 +4,24 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::actions::App;
-use crate::actions::agents::permission_canary::{self, Candidate};
-use crate::actions::core::{inside_session, trust};
-use crate::actions::queue::lane;
-use crate::actions::upkeep::{backup, doctor};
 use crate::cli::age::day;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::{confirm, values};
-use crate::config::{self, ConfigError, Settings};
-use crate::domain::finding::{self, Finding};
-use crate::domain::lane::LaneStatus;
-use crate::env::Timestamp;
 use crate::hooks::doctor::{DoctorContext, LaneWorktree};
 use crate::hooks::install::DEFAULT_APPROVAL_WAIT;
 use crate::hooks::{self, Provider};
-use crate::render::{Table, escape_line};
-use crate::wire::{AgentProofView, DoctorView, LaneView, TriedAgentView};
+use fairway_actions::App;
+use fairway_actions::agents::permission_canary::{self, Candidate};
+use fairway_actions::core::{inside_session, trust};
+use fairway_actions::queue::lane;
+use fairway_actions::upkeep::{backup, doctor};
+use fairway_core::config::{self, ConfigError, Settings};
+use fairway_core::domain::finding::{self, Finding};
+use fairway_core::domain::lane::LaneStatus;
+use fairway_core::env::Timestamp;
+use fairway_core::render::{Table, escape_line};
+use fairway_core::wire::{AgentProofView, DoctorView, LaneView, TriedAgentView};
 
 /// Check the store and state directory for problems
 ///

@@ -9,11 +9,11 @@ use super::context::Context;
 use super::exit::Exit;
 use super::forbidding_sandbox;
 use super::print_error::print_error;
-use crate::actions::core::errors;
-use crate::actions::{Answer, App, IdempotencyKey};
-use crate::domain::text_limits::MAX_REQUEST_ID_BYTES;
-use crate::os::digest;
-use crate::wire::FailedIdView;
+use fairway_actions::core::errors;
+use fairway_actions::{Answer, App, IdempotencyKey};
+use fairway_core::domain::text_limits::MAX_REQUEST_ID_BYTES;
+use fairway_core::os::digest;
+use fairway_core::wire::FailedIdView;
 
 /// Calls `act` for each id. A single id is handled as if the command accepted only one: its document is printed, or its
 /// failure returned. For several ids, goes on after a failure and returns the exit code of the first one; with `--json`,

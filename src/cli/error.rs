@@ -12,11 +12,11 @@ use super::familiar_names;
 use super::help::page;
 use super::parser::{Cli, command, command_with};
 use super::print_error::{print_error, shortened};
-use crate::domain::TaskId;
-use crate::env::Env;
 use crate::hooks::Provider;
-use crate::render::{Out, OutError, Style};
-use crate::wire::{Failure, FailureKind};
+use fairway_core::domain::TaskId;
+use fairway_core::env::Env;
+use fairway_core::render::{Out, OutError, Style};
+use fairway_core::wire::{Failure, FailureKind};
 
 /// The longest error about a line that clap cannot parse, in characters: the line may have words of any length.
 const LONGEST: usize = 400;

@@ -7,11 +7,11 @@ use anyhow::Result;
 use super::context::Context;
 use super::exit::Exit;
 use super::values;
-use crate::actions::upkeep::events::{self, EventFilter, EventQuery};
-use crate::domain::{EventKindPattern, LaneName, Refusal, SessionId, TaskId};
-use crate::env::Timestamp;
-use crate::render::escape_line;
-use crate::wire::EventView;
+use fairway_actions::upkeep::events::{self, EventFilter, EventQuery};
+use fairway_core::domain::{EventKindPattern, LaneName, Refusal, SessionId, TaskId};
+use fairway_core::env::Timestamp;
+use fairway_core::render::escape_line;
+use fairway_core::wire::EventView;
 
 /// The width up to which a column grows with its values, in characters.
 const MAX_WIDTH: usize = 32;

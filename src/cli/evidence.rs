@@ -7,20 +7,20 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::core::check_slot::Turn;
-use crate::actions::queue::evidence::run::{self, CommandSpec, EvidenceRun};
-use crate::actions::queue::evidence::{self, NewEvidence};
-use crate::actions::queue::task::claimed_task;
 use crate::cli::age::rough;
 use crate::cli::context::{Context, exit_even_if_closed};
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::config::show_duration;
-use crate::domain::evidence::EvidenceResult;
-use crate::domain::id::Label;
-use crate::domain::{SessionId, TaskId};
-use crate::render::{Table, escape_controls, escape_line};
-use crate::wire::{EvidenceDetailView, FailureKind};
+use fairway_actions::core::check_slot::Turn;
+use fairway_actions::queue::evidence::run::{self, CommandSpec, EvidenceRun};
+use fairway_actions::queue::evidence::{self, NewEvidence};
+use fairway_actions::queue::task::claimed_task;
+use fairway_core::config::show_duration;
+use fairway_core::domain::evidence::EvidenceResult;
+use fairway_core::domain::id::Label;
+use fairway_core::domain::{SessionId, TaskId};
+use fairway_core::render::{Table, escape_controls, escape_line};
+use fairway_core::wire::{EvidenceDetailView, FailureKind};
 
 /// Record, list and show evidence of a task
 #[derive(Debug, Subcommand)]

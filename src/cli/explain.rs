@@ -5,14 +5,14 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::upkeep::explain;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::config::show_duration;
-use crate::domain::{Refusal, SessionId, TaskId};
-use crate::render::Table;
-use crate::wire::ExplainView;
+use fairway_actions::upkeep::explain;
+use fairway_core::config::show_duration;
+use fairway_core::domain::{Refusal, SessionId, TaskId};
+use fairway_core::render::Table;
+use fairway_core::wire::ExplainView;
 
 /// Explain the state of a task or session
 ///

@@ -1,6 +1,6 @@
 //! Command names that people know from other tools, and the command here that does it.
 
-use crate::domain::TaskId;
+use fairway_core::domain::TaskId;
 
 /// A group of commands ("" at the top level), the words that are typed, what they ask for, and the command. A second word is one that
 /// follows; `TASK` there stands for the id of a task. Of the command a word in capitals is a placeholder.

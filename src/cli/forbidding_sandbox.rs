@@ -1,9 +1,9 @@
 //! Names the sandbox that most likely forbids an agent to write the store, and the arguments that allow it.
 
-use crate::adapters::builtin_scripts;
-use crate::config::{built_in_profiles, session_variables};
-use crate::env::{Env, vars};
-use crate::wire::Failure;
+use fairway_core::adapters::builtin_scripts;
+use fairway_core::config::{built_in_profiles, session_variables};
+use fairway_core::env::{Env, vars};
+use fairway_core::wire::Failure;
 
 /// Adds a hint to a `store_read_only` failure: the arguments that let the agent's sandbox write to the store's directory, or for a
 /// structured agent that it may leave its sandbox.

@@ -1,6 +1,6 @@
 //! `--force` with its reason: the override of another actor.
 
-use crate::actions::queue::task::ForceReason;
+use fairway_actions::queue::task::ForceReason;
 
 /// The override. A verb says by `mut_arg` what it overrides.
 #[derive(Debug, clap::Args)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::values;
-use crate::domain::{Role, RoutingKey};
+use fairway_core::domain::{Role, RoutingKey};
 
 /// The id of the argument `--request-id` in the parser.
 pub(super) const REQUEST_ID: &str = "request_id";

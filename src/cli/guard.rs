@@ -11,18 +11,18 @@ use clap::Subcommand;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::actions::agents::guard::{self, EntryPoint, GuardDecision, LoadedRules, ToolCall};
-use crate::actions::core::{errors, lookup};
 use crate::cli::age::age;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::text_limits::MAX_BODY_BYTES;
-use crate::domain::{Refusal, Role, RunId, SessionId};
-use crate::guard::Evaluation;
-use crate::os::time_limit;
-use crate::render::{Table, escape_controls};
-use crate::wire::{EvaluationView, GuardResultView, tool_input};
+use fairway_actions::agents::guard::{self, EntryPoint, GuardDecision, LoadedRules, ToolCall};
+use fairway_actions::core::{errors, lookup};
+use fairway_core::domain::text_limits::MAX_BODY_BYTES;
+use fairway_core::domain::{Refusal, Role, RunId, SessionId};
+use fairway_core::guard::Evaluation;
+use fairway_core::os::time_limit;
+use fairway_core::render::{Table, escape_controls};
+use fairway_core::wire::{EvaluationView, GuardResultView, tool_input};
 
 /// Check tool calls against the guard rules
 #[derive(Debug, Subcommand)]
@@ -104,7 +104,7 @@ impl CheckArgs {
         }
         if !ctx.out.json && !ctx.out.quiet {
             let rule = verdict.rule.map(|rule| format!("{rule}: ")).unwrap_or_default();
-            ctx.out.line(&crate::render::escape_line(&format!("allowed: {rule}{}", verdict.reason)))?;
+            ctx.out.line(&fairway_core::render::escape_line(&format!("allowed: {rule}{}", verdict.reason)))?;
         }
         Ok(0)
     }

@@ -4,9 +4,9 @@ use anyhow::Result;
 
 use super::context::Context;
 use super::exit::Exit;
-use crate::actions::upkeep::guide;
-use crate::render::{Table, escape_controls};
-use crate::wire::{GuideTopicView, GuideView};
+use fairway_actions::upkeep::guide;
+use fairway_core::render::{Table, escape_controls};
+use fairway_core::wire::{GuideTopicView, GuideView};
 
 /// Print how an agent works in a project, or a guide
 ///

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::queue::handoff::accept::{self, Acceptance};
-use crate::actions::queue::handoff::{self, Filter, NewHandoff};
 use crate::cli::age::rough;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::force::ForceArgs;
 use crate::cli::values;
-use crate::domain::{LaneName, Role, TaskId};
-use crate::render::Table;
+use fairway_actions::queue::handoff::accept::{self, Acceptance};
+use fairway_actions::queue::handoff::{self, Filter, NewHandoff};
+use fairway_core::domain::{LaneName, Role, TaskId};
+use fairway_core::render::Table;
 
 /// Offer tasks to other roles or lanes, answer offers
 #[derive(Debug, Subcommand)]

@@ -5,19 +5,19 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::Answer;
-use crate::actions::core::inside_session;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::config::Project;
-use crate::config::trust::{self, GuardTrust};
-use crate::domain::Refusal;
 use crate::hooks::install::{self, Change, DEFAULT_APPROVAL_WAIT, Target, plugin};
 use crate::hooks::{self, HookCall, Provider};
-use crate::os::executable;
-use crate::render::escape_controls;
-use crate::wire::HookChangeView;
+use fairway_actions::Answer;
+use fairway_actions::core::inside_session;
+use fairway_core::config::Project;
+use fairway_core::config::trust::{self, GuardTrust};
+use fairway_core::domain::Refusal;
+use fairway_core::os::executable;
+use fairway_core::render::escape_controls;
+use fairway_core::wire::HookChangeView;
 
 /// Answer a provider's hook: JSON on stdin and stdout
 ///

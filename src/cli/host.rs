@@ -5,15 +5,15 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::core::inside_session;
-use crate::actions::upkeep::{hosts, retire_host};
 use crate::cli::age::age;
 use crate::cli::confirm;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
-use crate::env::Timestamp;
-use crate::render::Table;
-use crate::wire::HostView;
+use fairway_actions::core::inside_session;
+use fairway_actions::upkeep::{hosts, retire_host};
+use fairway_core::env::Timestamp;
+use fairway_core::render::Table;
+use fairway_core::wire::HostView;
 
 /// List the machines of a store, give up one of them
 #[derive(Debug, Subcommand)]

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::context::Context;
 use super::exit::Exit;
 use super::values;
-use crate::actions::mail::inbox;
+use fairway_actions::mail::inbox;
 
 /// Read the messages to this session or person
 ///

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::context::Context;
 use super::exit::Exit;
-use crate::actions::upkeep;
+use fairway_actions::upkeep;
 
 /// Create a project: configuration, store, agent contract
 ///

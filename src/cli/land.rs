@@ -5,12 +5,12 @@ use std::io;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::agents::guard;
-use crate::actions::core::check_slot::Turn;
-use crate::actions::land::{self, LandRequest, UpstreamUse};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
-use crate::domain::landing::LandThrough;
+use fairway_actions::agents::guard;
+use fairway_actions::core::check_slot::Turn;
+use fairway_actions::land::{self, LandRequest, UpstreamUse};
+use fairway_core::domain::landing::LandThrough;
 
 /// Land finished work in its base
 ///
@@ -90,7 +90,7 @@ impl Args {
         let Self { names, all, queue, dry_run, now, pr, .. } = self;
         let through = pr.then_some(LandThrough::Pr);
         let request = LandRequest { names, all, queue, dry_run, turn: Turn::of(now), through, upstream };
-        let say = |line: &str| ctx.out.note(&crate::render::escape_controls(line));
+        let say = |line: &str| ctx.out.note(&fairway_core::render::escape_controls(line));
         let app = ctx.app()?;
         let may_push = |remote: &str, branch: &str| guard::refuse_denied_push(&app, remote, branch);
         let (answer, exit) = land::land(&app, &request, &say, &may_push)?;

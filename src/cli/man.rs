@@ -9,9 +9,9 @@ use clap::Command;
 use super::context::Context;
 use super::exit::Exit;
 use super::help::page;
-use crate::actions::core::errors;
-use crate::domain::Refusal;
-use crate::wire::{ManPageView, ManPagesView};
+use fairway_actions::core::errors;
+use fairway_core::domain::Refusal;
+use fairway_core::wire::{ManPageView, ManPagesView};
 
 /// Print a manual page
 ///
@@ -71,7 +71,8 @@ fn write_all(ctx: &Context, command: &Command, dir: &Path) -> Result<Exit> {
         fs::write(dir.join(&file), render(about, &name)?).map_err(failed)?;
         files.push(file);
     }
-    let line = format!("wrote {} pages to {}\n", files.len(), crate::render::escape_line(&dir.to_string_lossy()));
+    let line =
+        format!("wrote {} pages to {}\n", files.len(), fairway_core::render::escape_line(&dir.to_string_lossy()));
     let document = ManPagesView { dir: dir.to_owned(), files: files.clone() };
     ctx.show(&document, || files.clone(), || line.clone())
 }

@@ -13,13 +13,13 @@ use super::context::Context;
 use super::exit::Exit;
 use super::forbidding_sandbox;
 use super::globals::Globals;
-use crate::actions::App;
-use crate::actions::core::errors;
-use crate::domain::Refusal;
-use crate::env::Env;
 use crate::mcp::{self, Calls, OwnCommand};
-use crate::render::Out;
-use crate::wire::Failure;
+use fairway_actions::App;
+use fairway_actions::core::errors;
+use fairway_core::domain::Refusal;
+use fairway_core::env::Env;
+use fairway_core::render::Out;
+use fairway_core::wire::Failure;
 
 /// Serve an agent's commands as MCP tools
 ///

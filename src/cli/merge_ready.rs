@@ -11,12 +11,12 @@ use clap::ValueEnum;
 use super::context::{Context, exit_even_if_closed};
 use super::exit::Exit;
 use super::values;
-use crate::actions::queue::readiness;
-use crate::domain::blocker::GateReport;
-use crate::domain::{Refusal, TaskId};
-use crate::env::vars;
-use crate::render::{AnnotationLevel, annotation, escape_line, markdown_code};
-use crate::wire::FailureKind;
+use fairway_actions::queue::readiness;
+use fairway_core::domain::blocker::GateReport;
+use fairway_core::domain::{Refusal, TaskId};
+use fairway_core::env::vars;
+use fairway_core::render::{AnnotationLevel, annotation, escape_line, markdown_code};
+use fairway_core::wire::FailureKind;
 
 /// Check a task's merge gates; exit 5 if one fails
 ///

@@ -6,13 +6,13 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::mail::send::{self, NewMessage};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::id::Label;
-use crate::domain::message::{Priority, Recipient};
-use crate::domain::{LaneName, Refusal, Role, SessionId};
+use fairway_actions::mail::send::{self, NewMessage};
+use fairway_core::domain::id::Label;
+use fairway_core::domain::message::{Priority, Recipient};
+use fairway_core::domain::{LaneName, Refusal, Role, SessionId};
 
 /// Leave a message for a session, lane or role
 #[derive(Debug, Subcommand)]

@@ -5,8 +5,8 @@ use anyhow::Result;
 use super::context::Context;
 use super::exit::Exit;
 use super::values;
-use crate::actions::queue::checkpoint;
-use crate::domain::TaskId;
+use fairway_actions::queue::checkpoint;
+use fairway_core::domain::TaskId;
 
 /// Record a checkpoint on the task that you have claimed
 ///

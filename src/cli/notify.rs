@@ -9,16 +9,16 @@ use super::age::age;
 use super::context::Context;
 use super::exit::Exit;
 use super::values;
-use crate::actions::App;
-use crate::actions::core::inside_session;
-use crate::actions::upkeep::notify::{self, Outlets, SendReport};
-use crate::domain::Refusal;
-use crate::domain::id::SinkName;
-use crate::domain::need::NeedKind;
-use crate::env::Timestamp;
 use crate::hooks::Provider;
-use crate::render::{Table, escape_controls, escape_line};
-use crate::wire::{NotifyStateView, SentView};
+use fairway_actions::App;
+use fairway_actions::core::inside_session;
+use fairway_actions::upkeep::notify::{self, Outlets, SendReport};
+use fairway_core::domain::Refusal;
+use fairway_core::domain::id::SinkName;
+use fairway_core::domain::need::NeedKind;
+use fairway_core::env::Timestamp;
+use fairway_core::render::{Table, escape_controls, escape_line};
+use fairway_core::wire::{NotifyStateView, SentView};
 
 /// The exit code when a notification was not sent.
 const NOT_SENT: Exit = 7;

@@ -3,16 +3,16 @@
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::mail::outbox::{self, OutboxFilter};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::force::ForceArgs;
 use crate::cli::values;
-use crate::config::show_duration;
-use crate::domain::message::{Channel, WaitReason};
-use crate::domain::{Refusal, SessionId};
-use crate::env::Timestamp;
-use crate::render::{Meaning, Table};
+use fairway_actions::mail::outbox::{self, OutboxFilter};
+use fairway_core::config::show_duration;
+use fairway_core::domain::message::{Channel, WaitReason};
+use fairway_core::domain::{Refusal, SessionId};
+use fairway_core::env::Timestamp;
+use fairway_core::render::{Meaning, Table};
 
 /// List and withdraw undelivered messages
 #[derive(Debug, clap::Args)]

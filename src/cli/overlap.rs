@@ -9,11 +9,11 @@ use super::age::age;
 use super::context::Context;
 use super::exit::Exit;
 use super::values;
-use crate::actions::land::overlap::{self, Scope, Selection, wait};
-use crate::domain::overlap::OverlapLevel;
-use crate::env::Timestamp;
-use crate::render::{Meaning, Style, escape_line};
-use crate::wire::{OverlapFileView, OverlapPairView, OverlapView};
+use fairway_actions::land::overlap::{self, Scope, Selection, wait};
+use fairway_core::domain::overlap::OverlapLevel;
+use fairway_core::env::Timestamp;
+use fairway_core::render::{Meaning, Style, escape_line};
+use fairway_core::wire::{OverlapFileView, OverlapPairView, OverlapView};
 
 /// Files of an overlap that are shown; JSON has all.
 const MAX_FILES: usize = 8;

@@ -3,10 +3,10 @@
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::land;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
-use crate::render::escape_controls;
+use fairway_actions::land;
+use fairway_core::render::escape_controls;
 
 /// Follow the pull requests of lanes
 #[derive(Debug, Subcommand)]

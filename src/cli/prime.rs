@@ -5,10 +5,10 @@ use anyhow::Result;
 use super::context::Context;
 use super::exit::Exit;
 use super::values;
-use crate::actions::agents::agent_context;
-use crate::actions::agents::runtime::context::{self, Mode};
-use crate::domain::TaskId;
-use crate::render::escape_controls;
+use fairway_actions::agents::agent_context;
+use fairway_actions::agents::runtime::context::{self, Mode};
+use fairway_core::domain::TaskId;
+use fairway_core::render::escape_controls;
 
 /// Print the context an agent needs at the start of a turn
 ///

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::exit::Exit;
-use crate::render::{Meaning, Out, escape_json, escape_line};
-use crate::wire::{ErrorDocument, Failure};
+use fairway_core::render::{Meaning, Out, escape_json, escape_line};
+use fairway_core::wire::{ErrorDocument, Failure};
 
 /// The longest sentence, in characters: it may repeat a value of any length.
 const LONGEST_OF_ALL: usize = 1_000;

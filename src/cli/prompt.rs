@@ -10,10 +10,10 @@ use super::context::Context;
 use super::exit::Exit;
 use super::send::awaited_receipt;
 use super::values;
-use crate::actions::sessions::prompt::{self, NewPrompt};
-use crate::domain::SessionId;
-use crate::domain::id::Label;
-use crate::domain::message::{GOES_NOW, Priority};
+use fairway_actions::sessions::prompt::{self, NewPrompt};
+use fairway_core::domain::SessionId;
+use fairway_core::domain::id::Label;
+use fairway_core::domain::message::{GOES_NOW, Priority};
 
 /// Send a prompt to a session and track its delivery
 ///
@@ -75,7 +75,7 @@ impl Args {
         let answer = prompt::deliver_sent(&app, &prompt.to, prompt::send(&app, &prompt)?);
         if let (Some(awaited), Some(id)) = (&awaited, answer.document["message_id"].as_i64()) {
             for note in &answer.notes {
-                ctx.out.note(&crate::render::escape_controls(note));
+                ctx.out.note(&fairway_core::render::escape_controls(note));
             }
             return ctx.answer(&prompt::wait_receipt(&app, awaited, id)?);
         }

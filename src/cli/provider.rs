@@ -3,13 +3,13 @@
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::agents::providers;
 use crate::cli::context::Context;
 use crate::cli::doctor::proof_cell;
 use crate::cli::exit::Exit;
-use crate::env::Timestamp;
-use crate::render::{Table, escape_line};
-use crate::wire::{ProviderProgramView, ProviderView};
+use fairway_actions::agents::providers;
+use fairway_core::env::Timestamp;
+use fairway_core::render::{Table, escape_line};
+use fairway_core::wire::{ProviderProgramView, ProviderView};
 
 /// List the agents that can be launched
 #[derive(Debug, Subcommand)]

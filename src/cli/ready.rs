@@ -5,9 +5,9 @@ use anyhow::Result;
 use super::context::Context;
 use super::exit::Exit;
 use super::{task, values};
-use crate::actions::queue::task::ready::{self, ReadyFor};
-use crate::domain::{LaneName, Role};
-use crate::render::{Table, escape_line};
+use fairway_actions::queue::task::ready::{self, ReadyFor};
+use fairway_core::domain::{LaneName, Role};
+use fairway_core::render::{Table, escape_line};
 
 /// Default of `--limit`.
 const USUAL: usize = 100;

@@ -5,10 +5,10 @@ use anyhow::Result;
 use super::context::Context;
 use super::exit::Exit;
 use super::values;
-use crate::actions::queue::task::{ForceReason, release};
-use crate::actions::sessions;
-use crate::actions::upkeep::retire_host;
-use crate::domain::{LaneName, Refusal, TaskId};
+use fairway_actions::queue::task::{ForceReason, release};
+use fairway_actions::sessions;
+use fairway_actions::upkeep::retire_host;
+use fairway_core::domain::{LaneName, Refusal, TaskId};
 
 /// Release claims: their tasks go back to the queue
 ///

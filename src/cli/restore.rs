@@ -7,11 +7,11 @@ use anyhow::Result;
 use super::context::Context;
 use super::exit::Exit;
 use super::{age, confirm};
-use crate::actions::App;
-use crate::actions::core::inside_session;
-use crate::actions::upkeep::backup;
-use crate::domain::Refusal;
-use crate::render::{Table, escape_line};
+use fairway_actions::App;
+use fairway_actions::core::inside_session;
+use fairway_actions::upkeep::backup;
+use fairway_core::domain::Refusal;
+use fairway_core::render::{Table, escape_line};
 
 /// Restore the store from a backup or a snapshot
 ///

@@ -13,12 +13,12 @@ use super::globals::{self, Globals};
 use super::parser::{self, Cli, Verb};
 use super::print_error::print_error;
 use super::{error, forbidding_sandbox, leading_hyphens, partial_parser, same_command, short_verbs, status};
-use crate::actions::core::errors;
-use crate::config::Project;
-use crate::env::Env;
-use crate::env::debug_log::{self, WithoutFile};
-use crate::os::this_process;
-use crate::render::{Out, OutError, Style};
+use fairway_actions::core::errors;
+use fairway_core::config::Project;
+use fairway_core::env::Env;
+use fairway_core::env::debug_log::{self, WithoutFile};
+use fairway_core::os::this_process;
+use fairway_core::render::{Out, OutError, Style};
 
 /// The command that providers call, whose stderr they read.
 const HOOK: &str = "hook";
@@ -96,6 +96,6 @@ fn out(globals: &Globals, env: &Env) -> Out {
 
 fn terminal_width(env: &Env) -> usize {
     const USUAL: usize = 80;
-    let stated = env.var(crate::env::vars::COLUMNS).and_then(|text| text.parse().ok());
-    stated.or_else(|| crate::os::terminal::width().map(usize::from)).unwrap_or(USUAL).max(20)
+    let stated = env.var(fairway_core::env::vars::COLUMNS).and_then(|text| text.parse().ok());
+    stated.or_else(|| fairway_core::os::terminal::width().map(usize::from)).unwrap_or(USUAL).max(20)
 }

@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-use crate::domain::refusal::SAME_COMMAND;
-use crate::wire::Failure;
+use fairway_core::domain::refusal::SAME_COMMAND;
+use fairway_core::wire::Failure;
 
 /// The longest command that a hint repeats, in characters.
 const MAX_REPEATED: usize = 200;

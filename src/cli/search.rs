@@ -6,11 +6,11 @@ use super::age::local;
 use super::context::Context;
 use super::exit::Exit;
 use super::values;
-use crate::actions::upkeep::search::{self, MAX_LIMIT, SearchQuery, SearchScope};
-use crate::domain::search::SearchKind;
-use crate::domain::{LaneName, SessionId, TaskId};
-use crate::render::{Meaning, Style, escape_line};
-use crate::wire::SearchHitView;
+use fairway_actions::upkeep::search::{self, MAX_LIMIT, SearchQuery, SearchScope};
+use fairway_core::domain::search::SearchKind;
+use fairway_core::domain::{LaneName, SessionId, TaskId};
+use fairway_core::render::{Meaning, Style, escape_line};
+use fairway_core::wire::SearchHitView;
 
 /// How many transcripts that cannot be read are named.
 const MAX_UNREADABLE: usize = 5;

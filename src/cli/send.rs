@@ -8,11 +8,11 @@ use anyhow::{Error, Result};
 use super::context::Context;
 use super::exit::Exit;
 use super::{each, values};
-use crate::actions::sessions::control::nudge;
-use crate::actions::sessions::prompt::{self, Audience, AwaitedReceipt, NewText, Receipt, TextRecipient};
-use crate::actions::{Answer, App};
-use crate::domain::message::Priority;
-use crate::domain::{Refusal, SessionId};
+use fairway_actions::sessions::control::nudge;
+use fairway_actions::sessions::prompt::{self, Audience, AwaitedReceipt, NewText, Receipt, TextRecipient};
+use fairway_actions::{Answer, App};
+use fairway_core::domain::message::Priority;
+use fairway_core::domain::{Refusal, SessionId};
 
 /// Send text to a session, a lane, a role, a person or all
 ///

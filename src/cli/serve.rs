@@ -9,15 +9,15 @@ use anyhow::Result;
 use super::context::{Context, exit_even_if_closed};
 use super::exit::Exit;
 use super::values;
-use crate::actions::App;
-use crate::actions::upkeep::serve_unit::{self, ServeUnitRequest};
 use crate::api::{self, Access, ListenAddress, PageOptions, PageProviders, ServeOptions};
-use crate::domain::SessionId;
-use crate::env::{Env, vars};
 use crate::hooks::{LAUNCH_HOOKS, Provider};
-use crate::os::browser::Browser;
-use crate::render::escape_line;
-use crate::wire::ServeUnitView;
+use fairway_actions::App;
+use fairway_actions::upkeep::serve_unit::{self, ServeUnitRequest};
+use fairway_core::domain::SessionId;
+use fairway_core::env::{Env, vars};
+use fairway_core::os::browser::Browser;
+use fairway_core::render::escape_line;
+use fairway_core::wire::ServeUnitView;
 
 /// Serve the worker API and the board in the browser
 ///

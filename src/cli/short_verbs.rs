@@ -6,7 +6,7 @@ use clap::{Arg, Args as _, Command};
 
 use super::globals::Globals;
 use super::partial_parser::SWITCHES;
-use crate::domain::TaskId;
+use fairway_core::domain::TaskId;
 
 /// A verb that stands for other words.
 #[derive(Debug)]

@@ -7,10 +7,10 @@ use anyhow::Result;
 use super::context::Context;
 use super::exit::Exit;
 use super::values;
-use crate::actions::sessions::sidecar::{self, SidecarOptions};
-use crate::domain::Refusal;
-use crate::domain::id::Label;
 use crate::hooks::{Provider, transcripts};
+use fairway_actions::sessions::sidecar::{self, SidecarOptions};
+use fairway_core::domain::Refusal;
+use fairway_core::domain::id::Label;
 
 /// Deliver prompts to an agent without hooks or API
 ///

@@ -4,8 +4,8 @@ use anyhow::Result;
 
 use super::context::Context;
 use super::exit::Exit;
-use crate::actions::upkeep::guide::SKILL;
-use crate::wire::SkillView;
+use fairway_actions::upkeep::guide::SKILL;
+use fairway_core::wire::SkillView;
 
 /// Print the skill of this version for agents
 ///

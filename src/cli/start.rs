@@ -11,17 +11,17 @@ use super::print_error::print_error;
 use super::session::launch::{FirstPromptArgs, interruption};
 use super::session::terminal::attach_to;
 use super::{each, values};
-use crate::actions::App;
-use crate::actions::core::errors;
-use crate::actions::sessions::launch::program::CommandSpec;
-use crate::actions::sessions::launch::start::PromptWatch;
-use crate::actions::sessions::start::{self, StartRequest};
-use crate::domain::id::Label;
-use crate::domain::sandbox::SandboxClass;
-use crate::domain::{LaneName, Refusal, Role};
 use crate::hooks::LAUNCH_HOOKS;
-use crate::os::exit_on_signal;
-use crate::wire::{FailureKind, StartPlanView};
+use fairway_actions::App;
+use fairway_actions::core::errors;
+use fairway_actions::sessions::launch::program::CommandSpec;
+use fairway_actions::sessions::launch::start::PromptWatch;
+use fairway_actions::sessions::start::{self, StartRequest};
+use fairway_core::domain::id::Label;
+use fairway_core::domain::sandbox::SandboxClass;
+use fairway_core::domain::{LaneName, Refusal, Role};
+use fairway_core::os::exit_on_signal;
+use fairway_core::wire::{FailureKind, StartPlanView};
 
 /// Start an agent on a task
 ///
@@ -126,7 +126,7 @@ impl Args {
             let mut notes = Vec::new();
             let answer = start::start(app, task, &request, &mut notes);
             for note in &notes {
-                ctx.out.note(&crate::render::escape_controls(note));
+                ctx.out.note(&fairway_core::render::escape_controls(note));
             }
             let answer = answer?;
             let is_over = answer.document.get("ended_at").is_some_and(Value::is_string);
@@ -158,7 +158,7 @@ fn dry_run(ctx: &Context, app: &App, tasks: &[String], request: &StartRequest) -
         match start::dry_run(app, task, request) {
             Ok(plan) => {
                 for note in &plan.notes {
-                    ctx.out.note(&crate::render::escape_controls(note));
+                    ctx.out.note(&fairway_core::render::escape_controls(note));
                 }
                 plans.push(plan);
             }
@@ -174,7 +174,9 @@ fn dry_run(ctx: &Context, app: &App, tasks: &[String], request: &StartRequest) -
     let ids = || plans.iter().map(|plan| plan.session_id.clone()).collect();
     let text = || {
         let commands: Vec<&str> = plans.iter().flat_map(|plan| &plan.commands).map(String::as_str).collect();
-        crate::render::escape_controls(&commands.iter().map(|command| format!("{command}\n")).collect::<String>())
+        fairway_core::render::escape_controls(
+            &commands.iter().map(|command| format!("{command}\n")).collect::<String>(),
+        )
     };
     match plans.as_slice() {
         [one] if tasks.len() == 1 => ctx.show(one, ids, text)?,

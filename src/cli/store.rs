@@ -3,13 +3,13 @@
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::core::inside_session;
-use crate::actions::upkeep::store::{self, copy};
 use crate::cli::confirm;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
-use crate::render::escape_line;
-use crate::wire::StoreView;
+use fairway_actions::core::inside_session;
+use fairway_actions::upkeep::store::{self, copy};
+use fairway_core::render::escape_line;
+use fairway_core::wire::StoreView;
 
 /// Show the store, move it between a file and a server
 #[derive(Debug, Subcommand)]
@@ -113,7 +113,7 @@ impl CopyArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
         inside_session::refuse(&app.with_fresh_store(), "store copy")?;
-        let to = crate::config::masked_url(&self.to);
+        let to = fairway_core::config::masked_url(&self.to);
         confirm::require(ctx, self.yes, &escape_line(&format!("Move the store to {to}?")))?;
         ctx.answer(&copy::copy(&app, &self.to)?)
     }

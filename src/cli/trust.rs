@@ -5,8 +5,8 @@ use anyhow::Result;
 use super::confirm;
 use super::context::Context;
 use super::exit::Exit;
-use crate::actions::core::{inside_session, trust};
-use crate::render::escape_controls;
+use fairway_actions::core::{inside_session, trust};
+use fairway_core::render::escape_controls;
 
 /// Trust this project's configuration to run its commands
 ///

@@ -8,11 +8,11 @@ use super::age::rough;
 use super::context::Context;
 use super::exit::Exit;
 use super::values;
-use crate::actions::agents::usage;
-use crate::domain::usage::UsageBy;
-use crate::domain::{SessionId, plural};
-use crate::render::Table;
-use crate::wire::{TaskNumbersView, UsageRowView, UsageView};
+use fairway_actions::agents::usage;
+use fairway_core::domain::usage::UsageBy;
+use fairway_core::domain::{SessionId, plural};
+use fairway_core::render::Table;
+use fairway_core::wire::{TaskNumbersView, UsageRowView, UsageView};
 
 /// Report token usage and cost, and tasks per day
 ///

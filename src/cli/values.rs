@@ -7,30 +7,30 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use nix::sys::signal::Signal;
 
-use crate::actions::agents::runtime::context::Mode;
-use crate::config::parse_duration;
-use crate::domain::approval::Decision;
-use crate::domain::checkpoint::CheckpointState;
-use crate::domain::device::MAX_DEVICE_LIFETIME;
-use crate::domain::evidence::EvidenceResult;
-use crate::domain::id::{DeviceName, Label, SinkName};
-use crate::domain::job_output::{WatchScope, Watcher};
-use crate::domain::message::Priority;
-use crate::domain::notification::minute_of_day;
-use crate::domain::provider_event::ProviderState;
-use crate::domain::question::QuestionId;
-use crate::domain::review::Verdict;
-use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
-use crate::domain::search::SearchKind;
-use crate::domain::session::{Activity, SessionStatus};
-use crate::domain::task::TaskStatus;
-use crate::domain::usage::UsageBy;
-use crate::domain::{
+use crate::hooks::Provider;
+use fairway_actions::agents::runtime::context::Mode;
+use fairway_core::config::parse_duration;
+use fairway_core::domain::approval::Decision;
+use fairway_core::domain::checkpoint::CheckpointState;
+use fairway_core::domain::device::MAX_DEVICE_LIFETIME;
+use fairway_core::domain::evidence::EvidenceResult;
+use fairway_core::domain::id::{DeviceName, Label, SinkName};
+use fairway_core::domain::job_output::{WatchScope, Watcher};
+use fairway_core::domain::message::Priority;
+use fairway_core::domain::notification::minute_of_day;
+use fairway_core::domain::provider_event::ProviderState;
+use fairway_core::domain::question::QuestionId;
+use fairway_core::domain::review::Verdict;
+use fairway_core::domain::sandbox::{SandboxClass, SandboxNetwork};
+use fairway_core::domain::search::SearchKind;
+use fairway_core::domain::session::{Activity, SessionStatus};
+use fairway_core::domain::task::TaskStatus;
+use fairway_core::domain::usage::UsageBy;
+use fairway_core::domain::{
     EventKind, EventKindPattern, LaneName, Refusal, Role, RoutingKey, RunId, SessionId, TaskId, text_limits,
 };
-use crate::env::Timestamp;
-use crate::hooks::Provider;
-use crate::os::signals;
+use fairway_core::env::Timestamp;
+use fairway_core::os::signals;
 
 macro_rules! reader {
     ($(#[$meta:meta])* $name:ident -> $type:ty) => {

@@ -6,16 +6,16 @@ use nix::sys::signal::Signal;
 use super::context::Context;
 use super::exit::Exit;
 use super::values;
-use crate::actions::sessions::start::StartRequest;
-use crate::actions::upkeep::work::{self, WorkEnd, WorkRequest};
-use crate::domain::Role;
-use crate::domain::id::Label;
-use crate::domain::rules::work::{News, NewsKind, Plan};
-use crate::domain::sandbox::SandboxClass;
 use crate::hooks::LAUNCH_HOOKS;
-use crate::os::signals;
-use crate::render::escape_line;
-use crate::wire::WorkEventView;
+use fairway_actions::sessions::start::StartRequest;
+use fairway_actions::upkeep::work::{self, WorkEnd, WorkRequest};
+use fairway_core::domain::Role;
+use fairway_core::domain::id::Label;
+use fairway_core::domain::rules::work::{News, NewsKind, Plan};
+use fairway_core::domain::sandbox::SandboxClass;
+use fairway_core::os::signals;
+use fairway_core::render::escape_line;
+use fairway_core::wire::WorkEventView;
 
 /// Start agents on ready tasks, and keep them going
 ///

@@ -13,17 +13,17 @@ use anyhow::Result;
 
 use super::payload::Payload;
 use super::{Provider, transcripts};
-use crate::actions::App;
-use crate::actions::agents::hook::{HookCaller, TranscriptUsage};
-use crate::actions::core::errors;
-use crate::config::project::missing_config;
-use crate::config::{ConfigError, Project};
-use crate::domain::id::Label;
-use crate::domain::{Actor, LaneName, Role, RunId, SessionId, secrets};
-use crate::env::{Env, vars};
-use crate::os::process::{self, ProcessKey};
-use crate::os::{self, process_tree};
-use crate::render;
+use fairway_actions::App;
+use fairway_actions::agents::hook::{HookCaller, TranscriptUsage};
+use fairway_actions::core::errors;
+use fairway_core::config::project::missing_config;
+use fairway_core::config::{ConfigError, Project};
+use fairway_core::domain::id::Label;
+use fairway_core::domain::{Actor, LaneName, Role, RunId, SessionId, secrets};
+use fairway_core::env::{Env, vars};
+use fairway_core::os::process::{self, ProcessKey};
+use fairway_core::os::{self, process_tree};
+use fairway_core::render;
 
 const MAX_STDIN_BYTES: u64 = 8 << 20;
 const MAX_REASON_CHARS: usize = 1_000;

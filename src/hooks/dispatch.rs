@@ -12,15 +12,15 @@ use super::install::longest_approval_wait;
 use super::launch_entry::{self, BY_LAUNCH};
 use super::payload::Payload;
 use super::{Provider, git_hook, git_wrapper, is_tool_event, prompt_delivery, server_decision};
-use crate::actions::agents::approval::ApprovalWait;
-use crate::actions::agents::guard;
-use crate::actions::agents::hook::{self, HookEvent, Reply};
-use crate::actions::sessions::prompt::{self, DELIVER};
-use crate::actions::sessions::sandbox::state;
-use crate::env::debug_log::{self, WithoutFile};
-use crate::env::{Env, vars};
-use crate::os::exit_on_signal::{self, ExitPlan};
-use crate::os::notify::notify_all;
+use fairway_actions::agents::approval::ApprovalWait;
+use fairway_actions::agents::guard;
+use fairway_actions::agents::hook::{self, HookEvent, Reply};
+use fairway_actions::sessions::prompt::{self, DELIVER};
+use fairway_actions::sessions::sandbox::state;
+use fairway_core::env::debug_log::{self, WithoutFile};
+use fairway_core::env::{Env, vars};
+use fairway_core::os::exit_on_signal::{self, ExitPlan};
+use fairway_core::os::notify::notify_all;
 
 /// How long a hook that is ended may take to record that it waits no more for the answer to its request.
 const WITHDRAWAL_TIMEOUT: Duration = Duration::from_secs(2);

@@ -14,16 +14,16 @@ use nix::unistd::dup2_stdin;
 use serde::{Deserialize, Serialize};
 
 use super::call::{self, catch_panic, message_with_hint, one_line};
-use crate::actions::agents::guard;
-use crate::actions::sessions::sandbox::calls_from_inside;
-use crate::config::Project;
-use crate::config::project::git_dir;
-use crate::domain::RunId;
-use crate::env::{Env, git_hooks, vars};
-use crate::guard::{AUTHORIZE_PUSH, PushKind};
-use crate::os::capture::{self, Call};
-use crate::os::exit_reason::ExitReason;
-use crate::os::{exec, executable, git};
+use fairway_actions::agents::guard;
+use fairway_actions::sessions::sandbox::calls_from_inside;
+use fairway_core::config::Project;
+use fairway_core::config::project::git_dir;
+use fairway_core::domain::RunId;
+use fairway_core::env::{Env, git_hooks, vars};
+use fairway_core::guard::{AUTHORIZE_PUSH, PushKind};
+use fairway_core::os::capture::{self, Call};
+use fairway_core::os::exit_reason::ExitReason;
+use fairway_core::os::{exec, executable, git};
 
 /// How long git may take to compare two commits.
 const COMPARE_TIMEOUT: Duration = Duration::from_secs(20);

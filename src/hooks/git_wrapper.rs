@@ -8,11 +8,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::call::{catch_panic, one_line};
-use crate::env::{Env, git_hooks, vars};
-use crate::guard::git_commands::{BUILT_IN_COMMANDS, takes_value};
-use crate::os::capture::{self, Call};
-use crate::os::exit_reason::ExitReason;
-use crate::os::{exec, executable, git};
+use fairway_core::env::{Env, git_hooks, vars};
+use fairway_core::guard::git_commands::{BUILT_IN_COMMANDS, takes_value};
+use fairway_core::os::capture::{self, Call};
+use fairway_core::os::exit_reason::ExitReason;
+use fairway_core::os::{exec, executable, git};
 
 /// The commands that push through the repository's hooks.
 const PUSHES: [&str; 2] = ["push", "subtree"];

@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 use super::Provider;
 use super::doctor::codex_trust::{self, HookTrust};
 use super::install::{self, SettingsFile};
-use crate::actions::sessions::launch::provider_hooks::{
+use fairway_actions::sessions::launch::provider_hooks::{
     HookPlace, HookQuestion, HookSettings, HookVerdict, ProviderHooks,
 };
-use crate::config::project::GitDir;
-use crate::os::executable;
+use fairway_core::config::project::GitDir;
+use fairway_core::os::executable;
 
 pub static LAUNCH_HOOKS: KnownHooks = KnownHooks;
 

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use super::call::HookCall;
 use super::payload::Payload;
-use crate::actions::sessions::launch::hook_check::SIGN_PREFIX;
-use crate::config::Project;
-use crate::env::{Env, vars};
-use crate::os::digest::sha256_hex;
-use crate::os::files;
-use crate::os::poll_until::poll_until;
+use fairway_actions::sessions::launch::hook_check::SIGN_PREFIX;
+use fairway_core::config::Project;
+use fairway_core::env::{Env, vars};
+use fairway_core::os::digest::sha256_hex;
+use fairway_core::os::files;
+use fairway_core::os::poll_until::poll_until;
 
 /// The argument that marks a hook which a launch brings.
 pub const BY_LAUNCH: &str = "--launch";

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::actions::agents::guard::{self, ToolCall};
-use crate::guard::finds_own_program;
+use fairway_actions::agents::guard::{self, ToolCall};
+use fairway_core::guard::finds_own_program;
 
 /// All fields that are read, of any provider. A field of a wrong type or a duplicate field makes the whole payload invalid.
 #[derive(Debug, Default, Deserialize)]

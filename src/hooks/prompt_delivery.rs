@@ -10,11 +10,11 @@ use std::time::Duration;
 use super::call::{self, HookCall};
 use super::launch_entry;
 use super::payload::Payload;
-use crate::actions::agents::hook::{self as actions_hook, HookEvent};
-use crate::actions::sessions::prompt;
-use crate::domain::SessionId;
-use crate::env::Env;
-use crate::os::exit_on_signal::{self, ExitPlan};
+use fairway_actions::agents::hook::{self as actions_hook, HookEvent};
+use fairway_actions::sessions::prompt;
+use fairway_core::domain::SessionId;
+use fairway_core::env::Env;
+use fairway_core::os::exit_on_signal::{self, ExitPlan};
 
 /// The exit when the process is stopped, which is no failure.
 static ON_STOP: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };

@@ -8,10 +8,10 @@ use std::{fmt, io};
 use serde_json::Value;
 
 use super::payload::Payload;
-use crate::actions::agents::hook::{HookEvent, Reply};
-use crate::domain::usage::TranscriptSlice;
-use crate::env::Env;
-use crate::os::exit_reason::ExitReason;
+use fairway_actions::agents::hook::{HookEvent, Reply};
+use fairway_core::domain::usage::TranscriptSlice;
+use fairway_core::env::Env;
+use fairway_core::os::exit_reason::ExitReason;
 
 /// The variable in which Claude Code names its entry point, and its value in a terminal.
 const ENTRYPOINT_VAR: &str = "CLAUDE_CODE_ENTRYPOINT";

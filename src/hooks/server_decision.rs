@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Provider;
-use crate::actions::agents::guard::ToolCall;
-use crate::actions::agents::hook::{self, Reply};
-use crate::api_client::ApiClient;
-use crate::config::{self, Project};
-use crate::env::{Env, vars};
+use fairway_actions::agents::guard::ToolCall;
+use fairway_actions::agents::hook::{self, Reply};
+use fairway_core::api_client::ApiClient;
+use fairway_core::config::{self, Project};
+use fairway_core::env::{Env, vars};
 
 /// How long the server may take. The rest of the hook's time limit must suffice for the store.
 const REQUEST_TIMEOUT: Duration = Duration::from_millis(1_500);

@@ -9,13 +9,13 @@ use std::time::Duration;
 use anyhow::{Context as _, Error, Result};
 use serde_json::Value;
 
-use crate::actions::App;
-use crate::actions::core::errors;
-use crate::os::capture::{Call, GRACE, capture_and_announce, terminate_group};
-use crate::os::executable;
-use crate::os::exit_reason::ExitReason;
-use crate::os::poll_until::poll_until;
-use crate::wire::Failure;
+use fairway_actions::App;
+use fairway_actions::core::errors;
+use fairway_core::os::capture::{Call, GRACE, capture_and_announce, terminate_group};
+use fairway_core::os::executable;
+use fairway_core::os::exit_reason::ExitReason;
+use fairway_core::os::poll_until::poll_until;
+use fairway_core::wire::Failure;
 
 /// Makes the context of each call, as the command line makes the context of a command.
 pub trait Calls: Send + Sync + 'static {

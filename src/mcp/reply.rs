@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
-use crate::actions::Answer;
-use crate::domain::quote::{is_hidden, reveal_hidden};
-use crate::render::{escape_controls, strip_controls};
-use crate::wire::Failure;
+use fairway_actions::Answer;
+use fairway_core::domain::quote::{is_hidden, reveal_hidden};
+use fairway_core::render::{escape_controls, strip_controls};
+use fairway_core::wire::Failure;
 
 pub(super) const MAX_LINES: usize = 15;
 /// The longest text, in characters.

@@ -20,7 +20,7 @@ use super::reply;
 use super::tools::{self, SERVER, ToolCall};
 use super::transport::StdioTransport;
 
-use crate::domain::excerpt::excerpt;
+use fairway_core::domain::excerpt::excerpt;
 
 /// The instructions that a client gives its model about this server.
 pub(super) const INSTRUCTIONS: &str = "\

@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::common::rust_files::rust_files;
+use crate::common::rust_files::sources;
 
 /// Folders whose doc comments are help texts and descriptions of schemas.
-const SHOWN: [&str; 3] = ["src/wire/", "src/cli/", "src/api/"];
+const SHOWN: [&str; 3] = ["crates/fairway-core/src/wire/", "src/cli/", "src/api/"];
 /// Words that add nothing to a name.
 const FILLERS: [&str; 9] = ["the", "its", "a", "an", "of", "this", "that", "their", "one"];
 
@@ -20,7 +20,7 @@ fn files() -> Vec<(String, String)> {
         let name = path.strip_prefix(root).unwrap().display().to_string();
         (name, fs::read_to_string(path).unwrap())
     };
-    let files: Vec<_> = rust_files(&root.join("src")).into_iter().map(read).collect();
+    let files: Vec<_> = sources().into_iter().map(read).collect();
     assert!(files.len() > 500, "only {} files were read", files.len());
     files
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use fairway::os;
+use fairway_core::os;
 use rusqlite::Connection;
 use serde_json::Value;
 

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::common::rust_files::SOURCES;
+
 /// Words that the glossary replaces, alone or as a part of an identifier.
 const FORBIDDEN_WORDS: &[&str] = &[
     "bury", "crowd", "desk", "door", "doors", "folder", "folders", "guest", "guests", "house", "hurry", "impatience",
@@ -65,7 +67,7 @@ fn list_files(path: &Path, found: &mut Vec<PathBuf>) {
 fn sources_use_the_words_of_the_glossary() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
-    for part in ["src", "session-adapters", "docs/reference/cli.md", ".fairway.example.toml"] {
+    for part in SOURCES.into_iter().chain(["session-adapters", "docs/reference/cli.md", ".fairway.example.toml"]) {
         list_files(&root.join(part), &mut files);
     }
     let mut found = Vec::new();

@@ -67,11 +67,11 @@ fn help_of_a_command_or_topic_is_its_page() {
     let codes = world.run(["help", "exit-codes"]).exits(0).stdout;
     assert_eq!(codes.lines().filter(|line| line.starts_with("  ") && line.as_bytes()[2].is_ascii_digit()).count(), 10);
     let gates = world.run(["help", "gates"]).exits(0).stdout;
-    for gate in fairway::domain::rules::gate::Gate::ALL {
+    for gate in fairway_core::domain::rules::gate::Gate::ALL {
         assert!(gates.contains(&format!("\n  {gate} ")), "{gate}");
     }
     let environment = world.run(["help", "environment"]).exits(0).stdout;
-    let vars = include_str!("../../src/env/vars.rs");
+    let vars = include_str!("../../crates/fairway-core/src/env/vars.rs");
     for word in environment.split([' ', ',', '\n']).filter(|word| word.starts_with("FAIRWAY_")) {
         assert!(vars.contains(&format!("\"{word}\"")), "{word}");
     }

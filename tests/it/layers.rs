@@ -1,18 +1,18 @@
-//! Imports point down only: between the top-level modules, between the groups of `actions`, and between files.
+//! Imports point down only: between the modules of a crate, between the groups of use cases, and between files. The compiler sees to it
+//! between the crates.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::import_graph::ImportGraph;
+use crate::common::rust_files::{SOURCES, sources};
 
-/// Every top-level module and its layer; `docs/design/architecture.md` shows the same table.
+/// Every module of a crate that has layers, with its layer; `docs/design/architecture.md` shows the same table.
 const LAYERS: &[(&str, u8)] = &[
     ("cli", 6),
     ("api", 5),
     ("hooks", 5),
     ("mcp", 5),
-    ("actions", 4),
     ("store", 3),
     ("adapters", 3),
     ("supervisor", 3),
@@ -30,21 +30,21 @@ const LAYERS: &[(&str, u8)] = &[
 /// Modules of one layer of which the first may import the second.
 const SAME_LAYER: &[(&str, &str)] = &[("env", "os"), ("guard", "domain"), ("acp", "domain")];
 
-/// The groups of `actions`, lowest first. A group imports from itself and from lower groups.
+/// The groups of use cases, lowest first. A group imports from itself and from lower groups.
 const ACTION_GROUPS: &[&str] = &["core", "mail", "queue", "sessions", "jobs", "land", "agents", "board", "upkeep"];
 
 fn layer(module: &str) -> Option<u8> {
     LAYERS.iter().find(|(name, _)| *name == module).map(|(_, layer)| *layer)
 }
 
-/// The first component of a source path: the module at the top, or the group inside `actions`.
-fn part(path: &Path, position: usize) -> String {
-    let name = path.iter().nth(position).unwrap_or_default().to_string_lossy();
+/// The first component of a source path: the module at the top of its crate.
+fn part(path: &Path) -> String {
+    let name = path.iter().next().unwrap_or_default().to_string_lossy();
     name.trim_end_matches(".rs").to_owned()
 }
 
 fn layer_violation(from: &Path, to: &Path) -> Option<String> {
-    let (source, target) = (part(from, 0), part(to, 0));
+    let (source, target) = (part(from), part(to));
     let Some(source_layer) = layer(&source) else { return Some(format!("{source} has no layer")) };
     let Some(target_layer) = layer(&target) else { return Some(format!("{target} has no layer")) };
     let allowed =
@@ -54,42 +54,43 @@ fn layer_violation(from: &Path, to: &Path) -> Option<String> {
 }
 
 fn group_violation(from: &Path, to: &Path) -> Option<String> {
-    if part(from, 0) != "actions" || part(to, 0) != "actions" || from.ends_with("mod.rs") && from.iter().count() == 2 {
-        return None;
-    }
-    let rank = |path: &Path| ACTION_GROUPS.iter().position(|group| *group == part(path, 1));
+    let rank = |path: &Path| ACTION_GROUPS.iter().position(|group| *group == part(path));
     let (Some(source), Some(target)) = (rank(from), rank(to)) else {
-        return Some(format!("{} → {}: a file of actions is outside of every group", from.display(), to.display()));
+        return Some(format!("{} → {}: a file is outside of every group", from.display(), to.display()));
     };
     (target > source).then(|| format!("{} imports {} of a higher group", from.display(), to.display()))
 }
 
-fn sources() -> ImportGraph {
-    ImportGraph::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+/// The graphs of the program, of the use cases and of what they are made of.
+fn graphs() -> [ImportGraph; 3] {
+    SOURCES.map(|folder| ImportGraph::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)))
+}
+
+/// The imports of a crate, without those of its table of contents.
+fn edges(graph: &ImportGraph) -> impl Iterator<Item = (PathBuf, PathBuf)> {
+    graph.edges().into_iter().filter(|(from, to)| !from.ends_with("lib.rs") && !to.ends_with("lib.rs"))
 }
 
 #[test]
 fn imports_point_to_lower_layers() {
-    let graph = sources();
-    let found: Vec<String> = graph
-        .edges()
-        .iter()
-        .filter(|(from, _)| !from.ends_with("lib.rs"))
-        .filter_map(|(from, to)| layer_violation(from, to))
-        .collect();
-    assert!(graph.len() > 50, "only {} files were read", graph.len());
+    let [program, _, core] = graphs();
+    let found: Vec<String> =
+        edges(&program).chain(edges(&core)).filter_map(|(from, to)| layer_violation(&from, &to)).collect();
+    assert!(program.len() > 200 && core.len() > 400, "{} and {} files were read", program.len(), core.len());
     assert!(found.is_empty(), "{found:#?}");
 }
 
 #[test]
 fn action_groups_import_lower_groups_only() {
-    let found: Vec<String> = sources().edges().iter().filter_map(|(from, to)| group_violation(from, to)).collect();
+    let [_, actions, _] = graphs();
+    assert!(actions.len() > 300, "only {} files were read", actions.len());
+    let found: Vec<String> = edges(&actions).filter_map(|(from, to)| group_violation(&from, &to)).collect();
     assert!(found.is_empty(), "{found:#?}");
 }
 
 #[test]
 fn files_form_no_import_cycle() {
-    let cycles = sources().cycles();
+    let cycles = graphs().map(|graph| graph.cycles()).concat();
     assert!(cycles.is_empty(), "{cycles:#?}");
 }
 
@@ -97,11 +98,10 @@ fn files_form_no_import_cycle() {
 #[test]
 fn use_cases_change_sessions_in_one_file() {
     let writes = regex::Regex::new(r"\bsessions::(insert|update|touch)\(").unwrap();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let has_writes = |file: &PathBuf| writes.is_match(&fs::read_to_string(root.join(file)).unwrap());
-    let files: BTreeSet<PathBuf> = sources().edges().into_iter().map(|(from, _)| from).collect();
-    let found: Vec<&PathBuf> = files.iter().filter(|file| file.starts_with("actions") && has_writes(file)).collect();
-    assert_eq!(found, [Path::new("actions/core/session_events.rs")]);
+    let has_writes = |file: &PathBuf| writes.is_match(&fs::read_to_string(file).unwrap());
+    let found: Vec<PathBuf> = sources().into_iter().filter(has_writes).collect();
+    let found: Vec<&Path> = found.iter().map(|file| file.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap()).collect();
+    assert_eq!(found, [Path::new("crates/fairway-actions/src/core/session_events.rs")]);
 }
 
 #[test]
@@ -114,9 +114,9 @@ fn upward_import_and_unknown_module_are_found() {
     assert_eq!(violation("store/tasks.rs", "nowhere/x.rs").as_deref(), Some("nowhere has no layer"));
     assert_eq!(violation("store/tasks.rs", "domain/task.rs"), None);
     let group = |from: &str, to: &str| group_violation(Path::new(from), Path::new(to)).is_some();
-    assert!(group("actions/queue/task/claim.rs", "actions/jobs/spawn.rs"));
-    assert!(group("actions/queue/task/claim.rs", "actions/stray.rs"));
-    assert!(!group("actions/jobs/spawn.rs", "actions/queue/task/claim.rs"));
+    assert!(group("queue/task/claim.rs", "jobs/spawn.rs"));
+    assert!(group("queue/task/claim.rs", "stray.rs"));
+    assert!(!group("jobs/spawn.rs", "queue/task/claim.rs"));
 }
 
 #[test]

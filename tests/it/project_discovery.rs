@@ -294,13 +294,13 @@ fn empty_or_foreign_git_entry_is_no_repository() {
     let sub = world.root().join("sub");
     fs::create_dir(&sub).unwrap();
     fs::create_dir(sub.join(".git")).unwrap();
-    assert_eq!(fairway::config::project::worktree_top(&sub), world.root().canonicalize().ok());
+    assert_eq!(fairway_core::config::project::worktree_top(&sub), world.root().canonicalize().ok());
     fs::remove_dir(sub.join(".git")).unwrap();
     fs::write(sub.join(".git"), "").unwrap();
-    assert_eq!(fairway::config::project::worktree_top(&sub), world.root().canonicalize().ok());
+    assert_eq!(fairway_core::config::project::worktree_top(&sub), world.root().canonicalize().ok());
     fs::remove_file(sub.join(".git")).unwrap();
     symlink("/dev/null", sub.join(".git")).unwrap();
-    assert_eq!(fairway::config::project::worktree_top(&sub), world.root().canonicalize().ok());
+    assert_eq!(fairway_core::config::project::worktree_top(&sub), world.root().canonicalize().ok());
     // Work below it belongs to the repository above.
     let run: CommandOutput = world.fairway(["task", "add", "one"]).current_dir(&sub).output().unwrap().into();
     run.exits(0);
@@ -309,7 +309,7 @@ fn empty_or_foreign_git_entry_is_no_repository() {
 /// Damage and repair of a lane judge a record by one function. Git writes the path absolute or relative to the record.
 #[test]
 fn record_of_a_worktree_leads_here_elsewhere_or_nowhere() {
-    use fairway::config::project::{WayBack, way_back};
+    use fairway_core::config::project::{WayBack, way_back};
     let world = TestProject::with_git();
     for name in ["one", "two"] {
         world.git(&world.root(), &["worktree", "add", "--quiet", &format!("../{name}")]);

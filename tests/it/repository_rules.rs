@@ -8,7 +8,7 @@ use syn::visit::Visit;
 use syn::{UseGroup, UseTree};
 
 use crate::common::error_codes;
-use crate::common::rust_files::rust_files;
+use crate::common::rust_files::{SOURCES, rust_files, sources};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -57,7 +57,8 @@ fn each_import_names_one_module() {
         nested.visit_file(&syntax);
         nested.0
     };
-    let files = ["src", "tests/it", "tests/schemas", "benches"].map(|folder| rust_files(&root().join(folder))).concat();
+    let mut files = sources();
+    files.extend(["tests/it", "tests/schemas", "benches"].map(|folder| rust_files(&root().join(folder))).concat());
     let nested: Vec<PathBuf> = files.into_iter().filter(is_nested).collect();
     assert!(nested.is_empty(), "{nested:#?}");
 }
@@ -119,14 +120,14 @@ fn every_code_is_documented() {
     };
     let in_errors = of(&[
         (
-            "src/domain/refusal/mod.rs",
+            "crates/fairway-core/src/domain/refusal/mod.rs",
             &[
                 "#[code(Usage,", "(NotFound,", "(Conflict,", "(Refused,", "(Empty,", "(External,", "(Busy,",
                 "(Untrusted,", "(Failure,",
             ],
         ),
-        ("src/adapters/error.rs", &["=>"]),
-        ("src/actions/core/errors.rs", &["=>", "=> (", "{\n            (", "plain("]),
+        ("crates/fairway-core/src/adapters/error.rs", &["=>"]),
+        ("crates/fairway-actions/src/core/errors.rs", &["=>", "=> (", "{\n            (", "plain("]),
         (
             "src/api/error.rs",
             &["REQUEST,", "LARGE,", "TIMEOUT,", "status,", "UNAVAILABLE,", "ERROR,", "FOUND,", "ALLOWED,"],
@@ -135,23 +136,23 @@ fn every_code_is_documented() {
     ]);
     differ_in_nothing(&in_errors, &errors.into_keys().collect());
     let in_documents = of(&[
-        ("src/domain/rules/gate.rs", &["code: ", "code:", "=> (", "("]),
-        ("src/domain/blocker.rs", &["=> (", "code:"]),
-        ("src/actions/queue/readiness.rs", &["code:"]),
-        ("src/actions/queue/task/ready.rs", &["code:", "held("]),
-        ("src/actions/upkeep/doctor/mod.rs", &["Finding::new(", "error("]),
-        ("src/actions/upkeep/doctor/jobs.rs", &["Finding::new("]),
-        ("src/actions/upkeep/doctor/intents.rs", &["Finding::new("]),
-        ("src/actions/upkeep/doctor/landings.rs", &["Finding::new("]),
-        ("src/actions/upkeep/doctor/lanes.rs", &["Finding::new("]),
-        ("src/actions/upkeep/doctor/page.rs", &["Finding::new("]),
-        ("src/actions/upkeep/doctor/server.rs", &["Finding::new("]),
-        ("src/actions/upkeep/doctor/sessions.rs", &["Finding::new("]),
-        ("src/actions/queue/lane/gaps.rs", &["code:"]),
-        ("src/actions/queue/lane/removal.rs", &["code:"]),
-        ("src/domain/lane.rs", &["Open =>", "Paused =>"]),
+        ("crates/fairway-core/src/domain/rules/gate.rs", &["code: ", "code:", "=> (", "("]),
+        ("crates/fairway-core/src/domain/blocker.rs", &["=> (", "code:"]),
+        ("crates/fairway-actions/src/queue/readiness.rs", &["code:"]),
+        ("crates/fairway-actions/src/queue/task/ready.rs", &["code:", "held("]),
+        ("crates/fairway-actions/src/upkeep/doctor/mod.rs", &["Finding::new(", "error("]),
+        ("crates/fairway-actions/src/upkeep/doctor/jobs.rs", &["Finding::new("]),
+        ("crates/fairway-actions/src/upkeep/doctor/intents.rs", &["Finding::new("]),
+        ("crates/fairway-actions/src/upkeep/doctor/landings.rs", &["Finding::new("]),
+        ("crates/fairway-actions/src/upkeep/doctor/lanes.rs", &["Finding::new("]),
+        ("crates/fairway-actions/src/upkeep/doctor/page.rs", &["Finding::new("]),
+        ("crates/fairway-actions/src/upkeep/doctor/server.rs", &["Finding::new("]),
+        ("crates/fairway-actions/src/upkeep/doctor/sessions.rs", &["Finding::new("]),
+        ("crates/fairway-actions/src/queue/lane/gaps.rs", &["code:"]),
+        ("crates/fairway-actions/src/queue/lane/removal.rs", &["code:"]),
+        ("crates/fairway-core/src/domain/lane.rs", &["Open =>", "Paused =>"]),
         ("src/hooks/doctor/mod.rs", &["Finding::new("]),
-        ("src/store/integrity.rs", &["look("]),
+        ("crates/fairway-core/src/store/integrity.rs", &["look("]),
     ]);
     // A finding of doctor may share its code with an error.
     let inside: BTreeSet<String> = inside.into_iter().collect();
@@ -162,7 +163,7 @@ fn every_code_is_documented() {
 
 #[test]
 fn migrations_have_no_gaps_and_are_all_listed() {
-    let listed = text("src/store/schema.rs");
+    let listed = text("crates/fairway-core/src/store/schema.rs");
     // The state's, and below them those of what runs printed.
     for folder in ["migrations", "migrations/runs"] {
         let mut numbers: Vec<u32> = Vec::new();
@@ -175,7 +176,7 @@ fn migrations_have_no_gaps_and_are_all_listed() {
             let number = name.strip_prefix('V').and_then(|rest| rest.split_once("__")).map(|(number, _)| number);
             numbers.push(number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{name}")));
             let path = format!("{folder}/{name}");
-            assert!(listed.contains(&path), "{path} is not in src/store/schema.rs");
+            assert!(listed.contains(&path), "{path} is not in crates/fairway-core/src/store/schema.rs");
         }
         numbers.sort_unstable();
         assert_eq!(numbers, (1..=u32::try_from(numbers.len()).unwrap()).collect::<Vec<_>>());
@@ -185,7 +186,7 @@ fn migrations_have_no_gaps_and_are_all_listed() {
 #[test]
 fn example_configuration_is_made_from_the_keys() {
     let path = root().join(".fairway.example.toml");
-    let made = fairway::config::example();
+    let made = fairway_core::config::example();
     if std::env::var_os("UPDATE_EXAMPLE").is_some() {
         fs::write(&path, &made).unwrap();
     }
@@ -230,15 +231,17 @@ fn provider_names_appear_only_in_hooks_and_examples() {
         }
     }
     let mut found = Vec::new();
-    walk(&root().join("src"), &mut found);
+    for folder in SOURCES {
+        walk(&root().join(folder), &mut found);
+    }
     assert!(found.is_empty(), "{found:#?}");
 }
 
 /// The example says the defaults.
 #[test]
 fn example_configuration_says_the_defaults() {
-    use fairway::config::{Layers, Project, Settings};
-    let env = fairway::env::Env::from_process();
+    use fairway_core::config::{Layers, Project, Settings};
+    let env = fairway_core::env::Env::from_process();
     let settings = |configuration: &str| {
         let world = crate::common::TestProject::uninitialized();
         fs::write(world.root().join(".fairway.toml"), configuration).unwrap();

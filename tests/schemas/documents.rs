@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde_json::Value;
 
 use super::{event_data, generate};
-use crate::actions::sessions::control::peek::Peek;
 use crate::api::ListenAddress;
-use crate::domain::blocker::{GateReport, JudgedWork};
-use crate::domain::checkpoint::Checkpoint;
-use crate::domain::evidence::Evidence;
-use crate::domain::handoff::Handoff;
-use crate::wire::import::{ImportReport, IssueImportReport};
-use crate::wire::{
+use fairway_actions::sessions::control::peek::Peek;
+use fairway_core::domain::blocker::{GateReport, JudgedWork};
+use fairway_core::domain::checkpoint::Checkpoint;
+use fairway_core::domain::evidence::Evidence;
+use fairway_core::domain::handoff::Handoff;
+use fairway_core::wire::import::{ImportReport, IssueImportReport};
+use fairway_core::wire::{
     AcceptedHandoffView, AdapterCheckView, ApprovalView, BackendView, BackupView, BoardView, BudgetView,
     CheckpointResultView, ClaimedView, CompletionsView, ConfigCheckView, ConfigExampleView, ContextView, DemoView,
     DepTreeView, DevicePairView, DeviceRevokedView, DeviceView, DoctorView, ErrorDocument, EvaluationView,

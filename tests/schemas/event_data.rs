@@ -5,22 +5,22 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use super::generate;
-use crate::domain::EventKind;
-use crate::domain::approval::ApprovalStatus;
-use crate::domain::budget::BudgetKind;
-use crate::domain::checkpoint::{CheckpointOrigin, CheckpointState};
-use crate::domain::evidence::EvidenceResult;
-use crate::domain::job::{JobStatus, RecoveryPolicy};
-use crate::domain::landing::LandStyle;
-use crate::domain::lane::LaneStatus;
-use crate::domain::message::{Channel, Priority};
-use crate::domain::overlap::OverlapLevel;
-use crate::domain::parking::ParkingKind;
-use crate::domain::review::Verdict;
-use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
-use crate::domain::session::{Activity, SessionStatus};
-use crate::domain::task::TaskStatus;
-use crate::wire::EventView;
+use fairway_core::domain::EventKind;
+use fairway_core::domain::approval::ApprovalStatus;
+use fairway_core::domain::budget::BudgetKind;
+use fairway_core::domain::checkpoint::{CheckpointOrigin, CheckpointState};
+use fairway_core::domain::evidence::EvidenceResult;
+use fairway_core::domain::job::{JobStatus, RecoveryPolicy};
+use fairway_core::domain::landing::LandStyle;
+use fairway_core::domain::lane::LaneStatus;
+use fairway_core::domain::message::{Channel, Priority};
+use fairway_core::domain::overlap::OverlapLevel;
+use fairway_core::domain::parking::ParkingKind;
+use fairway_core::domain::review::Verdict;
+use fairway_core::domain::sandbox::{SandboxClass, SandboxNetwork};
+use fairway_core::domain::session::{Activity, SessionStatus};
+use fairway_core::domain::task::TaskStatus;
+use fairway_core::wire::EventView;
 
 macro_rules! event_data {
     ($(

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::documents::{DOCUMENTS, Document};
 use super::{event_data, generate};
-use crate::domain::EventKind;
-use crate::env::Env;
+use fairway_core::domain::EventKind;
+use fairway_core::env::Env;
 
 const PAGE: &str = "docs/reference/json.md";
 const DIRECTORY: &str = "docs/reference/schemas";
@@ -142,7 +142,7 @@ fn every_member_of_a_document_has_a_description() {
 /// The worker API answers with the same documents. Its description is written by hand.
 #[test]
 fn description_of_the_worker_api_has_the_same_members() {
-    use crate::wire::{
+    use fairway_core::wire::{
         ApprovalView, ContextView, ErrorDocument, HealthView, LifecycleView, PromptView, SectionView, TelemetryView,
     };
     let text = fs::read_to_string(root().join("docs/reference/openapi.json")).unwrap();
@@ -157,7 +157,7 @@ fn description_of_the_worker_api_has_the_same_members() {
         ("context", generate::schema_of::<ContextView>()),
         ("counts", generate::schema_of::<TelemetryView>()),
         ("error", generate::schema_of::<ErrorDocument<'static>>()),
-        ("error/properties/error", generate::schema_of::<crate::wire::Failure>()),
+        ("error/properties/error", generate::schema_of::<fairway_core::wire::Failure>()),
         ("health", generate::schema_of::<HealthView>()),
         ("lifecycle", generate::schema_of::<LifecycleView>()),
         ("prompt", generate::schema_of::<PromptView>()),

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use zeroize::Zeroizing;
 
-use crate::domain::device::DeviceAccess;
-use crate::domain::secrets::constant_time_eq;
+use fairway_core::domain::device::DeviceAccess;
+use fairway_core::domain::secrets::constant_time_eq;
 
 /// How long a code can be exchanged.
 pub(super) const CODE_LIFETIME: Duration = Duration::from_secs(2 * 60);

@@ -1,10 +1,10 @@
 //! What a session did when, as a strip: one piece for each stretch, told apart by colour and pattern, with the sums in words.
 
 use super::html::Html;
-use crate::actions::sessions::activity_history::Stretch;
-use crate::domain::age::rough;
-use crate::domain::session::Activity;
-use crate::env::Timestamp;
+use fairway_actions::sessions::activity_history::Stretch;
+use fairway_core::domain::age::rough;
+use fairway_core::domain::session::Activity;
+use fairway_core::env::Timestamp;
 
 const WIDTH: f64 = 720.0;
 

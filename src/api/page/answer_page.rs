@@ -17,14 +17,14 @@ use super::origin::{PageAddress, Site};
 use super::page_command::PageCommand;
 use super::page_layout::{self, begin};
 use super::response::{HTML, done, file};
-use crate::actions::agents::approval;
 use crate::api::error::ApiError;
 use crate::api::state;
-use crate::domain::Refusal;
-use crate::domain::answer_token::{AnswerAction, AnswerToken};
-use crate::domain::device::DeviceWay;
-use crate::domain::secrets::mask;
-use crate::wire::tool_input::is_cut;
+use fairway_actions::agents::approval;
+use fairway_core::domain::Refusal;
+use fairway_core::domain::answer_token::{AnswerAction, AnswerToken};
+use fairway_core::domain::device::DeviceWay;
+use fairway_core::domain::secrets::mask;
+use fairway_core::wire::tool_input::is_cut;
 
 /// A valid token, with the item as the person has read it.
 struct Valid {

@@ -9,17 +9,17 @@ use tokio::sync::oneshot;
 
 use super::board_html::parts;
 use super::board_part::Part;
-use crate::actions::App;
-use crate::actions::agents::approval;
-use crate::actions::board::{BoardCache, WatchedProcess, list};
-use crate::actions::land;
-use crate::actions::sessions::start::installed_providers;
 use crate::api::error::ApiError;
 use crate::api::live_project::AppFactory;
 use crate::api::store_writer::run_catching_panic;
-use crate::domain::need::NeedKind;
-use crate::env::Timestamp;
-use crate::wire::NeedView;
+use fairway_actions::App;
+use fairway_actions::agents::approval;
+use fairway_actions::board::{BoardCache, WatchedProcess, list};
+use fairway_actions::land;
+use fairway_actions::sessions::start::installed_providers;
+use fairway_core::domain::need::NeedKind;
+use fairway_core::env::Timestamp;
+use fairway_core::wire::NeedView;
 
 /// The board at one instant, drawn.
 #[derive(Debug, Clone)]

@@ -8,10 +8,10 @@ use super::html::Html;
 use super::labels::{class_of, labelled, shape, time};
 use super::open_html;
 use super::page_command::PageCommand;
-use crate::actions::board::list::{self, FactKind, ListPart, ListRow, RowFact, RowKind};
-use crate::domain::task::TaskSummary;
-use crate::wire::tool_input::is_whole_in_summary;
-use crate::wire::{ApprovalView, BoardView};
+use fairway_actions::board::list::{self, FactKind, ListPart, ListRow, RowFact, RowKind};
+use fairway_core::domain::task::TaskSummary;
+use fairway_core::wire::tool_input::is_whole_in_summary;
+use fairway_core::wire::{ApprovalView, BoardView};
 
 /// `ready`: the first tasks that can be claimed. `agents`: the agents that were found, for a project in which there is nothing yet.
 pub(super) fn parts(

@@ -9,15 +9,15 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::access::Access;
-use crate::actions::upkeep::answer_tokens::AnswerTokenFile;
-use crate::actions::upkeep::devices::DeviceFile;
 use crate::api::async_fd::register_fd;
 use crate::api::live_project::{FileStamp, file_stamp};
-use crate::domain::device::{self, Device, DeviceWay, NewDevice, PairedDevices};
-use crate::domain::id::DeviceName;
-use crate::env::{Clock, Timestamp};
-use crate::os::file_watch::FileWatch;
-use crate::os::random;
+use fairway_actions::upkeep::answer_tokens::AnswerTokenFile;
+use fairway_actions::upkeep::devices::DeviceFile;
+use fairway_core::domain::device::{self, Device, DeviceWay, NewDevice, PairedDevices};
+use fairway_core::domain::id::DeviceName;
+use fairway_core::env::{Clock, Timestamp};
+use fairway_core::os::file_watch::FileWatch;
+use fairway_core::os::random;
 
 /// How often an open stream checks its device at least, because clocks are set and machines sleep.
 const LOOK_INTERVAL: Duration = Duration::from_secs(60);
@@ -174,9 +174,9 @@ impl DeviceKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Project;
-    use crate::domain::device::{DeviceAccess, PAIRING_LIFETIME, Pairing};
-    use crate::env::Env;
+    use fairway_core::config::Project;
+    use fairway_core::domain::device::{DeviceAccess, PAIRING_LIFETIME, Pairing};
+    use fairway_core::env::Env;
 
     #[test]
     fn server_inside_a_session_and_a_broken_file_admit_no_device() {

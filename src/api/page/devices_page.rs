@@ -14,13 +14,13 @@ use super::labels::{time, with_ages};
 use super::origin::Site;
 use super::page_layout::{self, begin};
 use super::response::{HTML, done, file};
-use crate::actions::upkeep::devices;
 use crate::api::error::ApiError;
 use crate::api::state;
-use crate::domain::device::{DeviceAccess, DeviceWay, MAX_WRONG_CODES, PAIRING_LIFETIME};
-use crate::domain::id::DeviceName;
-use crate::render::QrCode;
-use crate::wire::DeviceView;
+use fairway_actions::upkeep::devices;
+use fairway_core::domain::device::{DeviceAccess, DeviceWay, MAX_WRONG_CODES, PAIRING_LIFETIME};
+use fairway_core::domain::id::DeviceName;
+use fairway_core::render::QrCode;
+use fairway_core::wire::DeviceView;
 
 /// Shows the paired devices. `own` is the device that has sent the request; `None` for a browser that is not paired.
 pub(super) async fn list(site: &Arc<Site>, own: Option<DeviceKey>) -> Result<Response, ApiError> {

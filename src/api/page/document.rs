@@ -9,9 +9,9 @@ use super::labels::with_ages;
 use super::page_command::PageCommand;
 use super::page_layout::{self, PageName, begin, header};
 use super::shared_board::Feed;
-use crate::actions::Answer;
-use crate::env::Timestamp;
-use crate::wire::Failure;
+use fairway_actions::Answer;
+use fairway_core::env::Timestamp;
+use fairway_core::wire::Failure;
 
 pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, access: Access) -> String {
     let part = |html: &mut Html, name: &str| {

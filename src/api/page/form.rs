@@ -8,7 +8,7 @@ use axum::http::{Uri, header};
 use crate::api::auth::single_header;
 use crate::api::body::RequestBody;
 use crate::api::error::ApiError;
-use crate::domain::Refusal;
+use fairway_core::domain::Refusal;
 
 /// Texts by their names. Of a repeated name the last one counts.
 #[derive(Debug, Clone, Default)]

@@ -1,7 +1,7 @@
 //! HTML that is written piece by piece. Markup is part of the program, every other text is escaped: there is no way to put a
 //! text into the document that a browser would take for markup.
 
-use crate::render::{escape_controls, escape_line};
+use fairway_core::render::{escape_controls, escape_line};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Html(String);

@@ -2,8 +2,8 @@
 //! HTML changes only when what it shows changes.
 
 use super::html::Html;
-use crate::domain::age::rough;
-use crate::env::Timestamp;
+use fairway_core::domain::age::rough;
+use fairway_core::env::Timestamp;
 
 /// The CSS class for the symbol of a state.
 pub(super) fn class_of(shape: char) -> &'static str {

@@ -10,21 +10,21 @@ use super::open_html::session;
 use super::page_layout::PageFrame;
 use super::patch_html::Patch;
 use super::{activity_strip, review_facts};
-use crate::actions::core::errors;
-use crate::actions::jobs::list::ListOptions;
-use crate::actions::mail::outbox::{self, OutboxFilter};
-use crate::actions::queue::lane::diff::LanePatches;
-use crate::actions::queue::review::comments;
-use crate::actions::queue::{evidence, lane, task};
-use crate::actions::sessions::activity_history::{self, Stretch};
-use crate::actions::sessions::control::peek::{self, Peek};
-use crate::actions::{App, jobs};
-use crate::domain::evidence::Evidence;
-use crate::domain::lane::LaneStatus;
-use crate::domain::review::LinePlace;
-use crate::domain::status::TaskStatus;
-use crate::domain::{LaneName, SessionId, TaskId, ansi};
-use crate::wire::{
+use fairway_actions::core::errors;
+use fairway_actions::jobs::list::ListOptions;
+use fairway_actions::mail::outbox::{self, OutboxFilter};
+use fairway_actions::queue::lane::diff::LanePatches;
+use fairway_actions::queue::review::comments;
+use fairway_actions::queue::{evidence, lane, task};
+use fairway_actions::sessions::activity_history::{self, Stretch};
+use fairway_actions::sessions::control::peek::{self, Peek};
+use fairway_actions::{App, jobs};
+use fairway_core::domain::evidence::Evidence;
+use fairway_core::domain::lane::LaneStatus;
+use fairway_core::domain::review::LinePlace;
+use fairway_core::domain::status::TaskStatus;
+use fairway_core::domain::{LaneName, SessionId, TaskId, ansi};
+use fairway_core::wire::{
     JobView, LaneDetailView, OutboxView, ReviewCommentView, TimelineEntryView, short_job_id, status_words,
 };
 

@@ -6,8 +6,8 @@ use super::command_html::{form, hidden, open_form};
 use super::html::Html;
 use super::labels::time;
 use super::page_command::PageCommand;
-use crate::domain::review::LinePlace;
-use crate::wire::ReviewCommentView;
+use fairway_core::domain::review::LinePlace;
+use fairway_core::wire::ReviewCommentView;
 
 pub(super) fn place_text(place: &LinePlace) -> String {
     format!("{}:{}", place.path, place.line)

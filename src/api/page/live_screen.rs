@@ -10,16 +10,16 @@ use tokio::io::unix::AsyncFd;
 use tokio::time::{Instant, sleep_until};
 
 use super::shared_board::Feed;
-use crate::actions::App;
-use crate::actions::sessions::control::peek;
-use crate::adapters::plumbing::LiveScreen;
-use crate::adapters::plumbing::screen_cells::{self, CellStyle, Mark, Row};
 use crate::api::async_fd::{RawFdAdapter, register_fd};
 use crate::api::error::ApiError;
 use crate::api::sse::EventSender;
 use crate::api::state::{self, server_state};
-use crate::domain::{LaneName, SessionId};
-use crate::os::file_watch::FileWatch;
+use fairway_actions::App;
+use fairway_actions::sessions::control::peek;
+use fairway_core::adapters::plumbing::LiveScreen;
+use fairway_core::adapters::plumbing::screen_cells::{self, CellStyle, Mark, Row};
+use fairway_core::domain::{LaneName, SessionId};
+use fairway_core::os::file_watch::FileWatch;
 
 /// The shortest time between two readings of a screen.
 const MIN_INTERVAL: Duration = Duration::from_millis(200);

@@ -9,11 +9,11 @@ use super::form::address;
 use super::html::Html;
 use super::labels::{class_of, labelled, shape, time};
 use super::page_command::PageCommand;
-use crate::actions::agents::approval::ALWAYS_FIELD;
-use crate::domain::approval::Decision;
-use crate::domain::need::NeedKind;
-use crate::wire::tool_input::is_cut;
-use crate::wire::{
+use fairway_actions::agents::approval::ALWAYS_FIELD;
+use fairway_core::domain::approval::Decision;
+use fairway_core::domain::need::NeedKind;
+use fairway_core::wire::tool_input::is_cut;
+use fairway_core::wire::{
     ApprovalView, BoardJobView, BoardView, HeldTaskView, LandAtWorkView, NeedView, SessionOverviewView, short_job_id,
 };
 

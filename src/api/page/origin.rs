@@ -13,12 +13,12 @@ use axum::http::{HeaderMap, header};
 use super::access::{Access, Secrets};
 use super::device_keys::{DeviceKey, DeviceKeys};
 use super::shared_board::Feed;
-use crate::actions::sessions::launch::provider_hooks::ProviderHooks;
 use crate::api::auth::single_header;
 use crate::api::live_project::AppFactory;
-use crate::api_client::server_files::ShownPage;
-use crate::domain::device::DeviceWay;
-use crate::os::{network, random, user};
+use fairway_actions::sessions::launch::provider_hooks::ProviderHooks;
+use fairway_core::api_client::server_files::ShownPage;
+use fairway_core::domain::device::DeviceWay;
+use fairway_core::os::{network, random, user};
 
 /// The parts of the host name on 127.0.0.1, around its random digits.
 const HOST_PREFIX: &str = "fairway-";

@@ -3,7 +3,7 @@
 use super::access::Access;
 use super::html::Html;
 use super::labels::with_ages;
-use crate::env::Timestamp;
+use fairway_core::env::Timestamp;
 
 /// A page, as the navigation names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use super::html::Html;
 use super::line_comments::{LineComments, place_text};
-use crate::domain::review::LinePlace;
-use crate::os::digest;
+use fairway_core::domain::review::LinePlace;
+use fairway_core::os::digest;
 
 /// The most lines that are drawn.
 const MAX_LINES: usize = 4_000;

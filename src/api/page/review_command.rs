@@ -5,14 +5,14 @@ use std::cell::RefCell;
 use anyhow::Result;
 
 use super::form::Form;
-use crate::actions::agents::guard;
-use crate::actions::land::{self, LandRequest};
-use crate::actions::queue::review::next::{self, NextRequest};
-use crate::actions::queue::review::{self, NewReview, comments};
-use crate::actions::{Answer, App};
-use crate::domain::id::Label;
-use crate::domain::review::{LinePlace, Verdict};
-use crate::domain::{Refusal, TaskId};
+use fairway_actions::agents::guard;
+use fairway_actions::land::{self, LandRequest};
+use fairway_actions::queue::review::next::{self, NextRequest};
+use fairway_actions::queue::review::{self, NewReview, comments};
+use fairway_actions::{Answer, App};
+use fairway_core::domain::id::Label;
+use fairway_core::domain::review::{LinePlace, Verdict};
+use fairway_core::domain::{Refusal, TaskId};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ReviewCommand {

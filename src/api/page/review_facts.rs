@@ -2,10 +2,10 @@
 
 use super::html::Html;
 use super::labels::{labelled, shape, time};
-use crate::domain::evidence::{Evidence, EvidenceResult};
-use crate::domain::plural;
-use crate::domain::review::Verdict;
-use crate::wire::{ReviewCardView, ReviewChangesView};
+use fairway_core::domain::evidence::{Evidence, EvidenceResult};
+use fairway_core::domain::plural;
+use fairway_core::domain::review::Verdict;
+use fairway_core::wire::{ReviewCardView, ReviewChangesView};
 
 /// The most files or commits that are named.
 const MAX_NAMED: usize = 40;

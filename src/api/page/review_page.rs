@@ -11,11 +11,11 @@ use super::page_command::PageCommand;
 use super::page_layout::PageFrame;
 use super::patch_html::Patch;
 use super::review_facts;
-use crate::actions::App;
-use crate::actions::queue::review::next::{self, NextRequest, Submitted};
-use crate::domain::TaskId;
-use crate::domain::review::LinePlace;
-use crate::wire::{CommandView, ReviewCardView, ReviewChangesView, ReviewNextView};
+use fairway_actions::App;
+use fairway_actions::queue::review::next::{self, NextRequest, Submitted};
+use fairway_core::domain::TaskId;
+use fairway_core::domain::review::LinePlace;
+use fairway_core::wire::{CommandView, ReviewCardView, ReviewChangesView, ReviewNextView};
 
 /// The page of the card that the address names, or of the next card. Errors: `invalid_value`, `not_found`, `wrong_state`.
 pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String> {

@@ -23,16 +23,16 @@ use super::response::{self, HTML, done, file};
 use super::shared_board::Content;
 use super::task_filter::TasksQuery;
 use super::{answer_page, lane_page, live_screen, review_page, search_page, tasks_page, usage_page};
-use crate::actions::queue::task::undo;
-use crate::actions::upkeep::devices::{self, PairingRequest};
 use crate::api::auth::single_header;
 use crate::api::body::query;
 use crate::api::error::ApiError;
 use crate::api::{sse, state};
-use crate::domain::device::{self, DEFAULT_DEVICE_LIFETIME, DeviceAccess, kind_of, shown_code};
-use crate::domain::id::DeviceName;
-use crate::domain::{Actor, LaneName, Refusal};
-use crate::wire::ErrorDocument;
+use fairway_actions::queue::task::undo;
+use fairway_actions::upkeep::devices::{self, PairingRequest};
+use fairway_core::domain::device::{self, DEFAULT_DEVICE_LIFETIME, DeviceAccess, kind_of, shown_code};
+use fairway_core::domain::id::DeviceName;
+use fairway_core::domain::{Actor, LaneName, Refusal};
+use fairway_core::wire::ErrorDocument;
 
 /// Path, content type and text of the files.
 const FILES: &[(&str, &str, &str)] = &[

@@ -7,10 +7,10 @@ use super::form::{Form, address};
 use super::html::Html;
 use super::labels::{labelled, time};
 use super::page_layout::PageFrame;
-use crate::actions::App;
-use crate::actions::upkeep::search::{self, SearchQuery, SearchScope};
-use crate::domain::search::SearchKind;
-use crate::wire::SearchHitView;
+use fairway_actions::App;
+use fairway_actions::upkeep::search::{self, SearchQuery, SearchScope};
+use fairway_core::domain::search::SearchKind;
+use fairway_core::wire::SearchHitView;
 
 const MAX_HITS: usize = 100;
 

@@ -16,14 +16,14 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::access::Access;
 use super::board_composer::{ComposedBoard, Composer};
 use super::board_versions::Frame;
-use crate::actions::board::WatchedProcess;
-use crate::actions::sessions::attendance;
 use crate::api::async_fd::register_fd;
 use crate::api::error::ApiError;
 use crate::api::live_project::AppFactory;
 use crate::api::sse::EventSender;
 use crate::api::state::server_state;
-use crate::os::random;
+use fairway_actions::board::WatchedProcess;
+use fairway_actions::sessions::attendance;
+use fairway_core::os::random;
 
 /// The least and the most time between two boards. Composing takes at most a fortieth of a core, beside what it left unused in the
 /// last seconds: a single event waits for nothing.

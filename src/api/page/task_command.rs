@@ -3,13 +3,13 @@
 use anyhow::Result;
 
 use super::form::Form;
-use crate::actions::queue::task::{ForceReason, add, edit, transition, undo};
-use crate::actions::sessions::launch::provider_hooks::ProviderHooks;
-use crate::actions::sessions::start::{self, StartRequest};
-use crate::actions::{Answer, App};
-use crate::domain::id::Label;
-use crate::domain::task::{DEFAULT_PRIORITY, LOWEST_PRIORITY, TaskFields};
-use crate::domain::{LaneName, Refusal, Role, TaskId};
+use fairway_actions::queue::task::{ForceReason, add, edit, transition, undo};
+use fairway_actions::sessions::launch::provider_hooks::ProviderHooks;
+use fairway_actions::sessions::start::{self, StartRequest};
+use fairway_actions::{Answer, App};
+use fairway_core::domain::id::Label;
+use fairway_core::domain::task::{DEFAULT_PRIORITY, LOWEST_PRIORITY, TaskFields};
+use fairway_core::domain::{LaneName, Refusal, Role, TaskId};
 
 /// The fields in a form, each with its flag. `was_…` has the text that the form showed at first.
 const FIELDS: &[(&str, &str)] = &[

@@ -3,13 +3,13 @@
 use anyhow::Result;
 
 use super::form::{Form, address};
-use crate::actions::App;
-use crate::actions::queue::task::list::Filter;
-use crate::actions::sessions::start::installed_providers;
-use crate::domain::lane::LaneStatus;
-use crate::domain::task::TaskStatus;
-use crate::domain::{LaneName, Role};
-use crate::wire::LaneView;
+use fairway_actions::App;
+use fairway_actions::queue::task::list::Filter;
+use fairway_actions::sessions::start::installed_providers;
+use fairway_core::domain::lane::LaneStatus;
+use fairway_core::domain::task::TaskStatus;
+use fairway_core::domain::{LaneName, Role};
+use fairway_core::wire::LaneView;
 
 /// What the address of the page asks for.
 #[derive(Debug, Clone)]

@@ -7,9 +7,9 @@ use super::labels::time;
 use super::page_command::PageCommand;
 use super::page_layout::PageFrame;
 use super::task_filter::{Choices, TasksQuery};
-use crate::domain::status::TaskStatus;
-use crate::domain::task::{DEFAULT_PRIORITY, LOWEST_PRIORITY};
-use crate::wire::{TaskDetailView, TaskView, status_words, task_commands};
+use fairway_core::domain::status::TaskStatus;
+use fairway_core::domain::task::{DEFAULT_PRIORITY, LOWEST_PRIORITY};
+use fairway_core::wire::{TaskDetailView, TaskView, status_words, task_commands};
 
 /// The fields of a task as texts, as its form shows them.
 #[derive(Debug)]

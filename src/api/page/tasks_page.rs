@@ -9,13 +9,13 @@ use super::page_command::PageCommand;
 use super::page_layout::PageFrame;
 use super::task_filter::{Choices, TasksQuery};
 use super::task_panel;
-use crate::actions::App;
-use crate::actions::queue::lane;
-use crate::actions::queue::task::list;
-use crate::domain::TaskId;
-use crate::domain::status::TaskStatus;
-use crate::domain::task::LOWEST_PRIORITY;
-use crate::wire::{ClaimantView, TaskDetailView, TaskView};
+use fairway_actions::App;
+use fairway_actions::queue::lane;
+use fairway_actions::queue::task::list;
+use fairway_core::domain::TaskId;
+use fairway_core::domain::status::TaskStatus;
+use fairway_core::domain::task::LOWEST_PRIORITY;
+use fairway_core::wire::{ClaimantView, TaskDetailView, TaskView};
 
 const MAX_CARDS: usize = 200;
 

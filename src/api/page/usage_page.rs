@@ -7,12 +7,12 @@ use anyhow::Result;
 use super::form::Form;
 use super::html::Html;
 use super::page_layout::PageFrame;
-use crate::actions::App;
-use crate::actions::agents::usage;
-use crate::domain::age::rough;
-use crate::domain::usage::UsageBy;
-use crate::env::Timestamp;
-use crate::wire::{UsageRowView, UsageView};
+use fairway_actions::App;
+use fairway_actions::agents::usage;
+use fairway_core::domain::age::rough;
+use fairway_core::domain::usage::UsageBy;
+use fairway_core::env::Timestamp;
+use fairway_core::wire::{UsageRowView, UsageView};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const SPANS: &[u32] = &[7, 14, 30, 90];

@@ -4,11 +4,11 @@ use axum::extract::{Path, Request};
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::actions::agents::approval;
 use crate::api::body::{RequestBody, json_response, query};
 use crate::api::error::ApiError;
 use crate::api::state;
-use crate::domain::approval::Decision;
+use fairway_actions::agents::approval;
+use fairway_core::domain::approval::Decision;
 
 #[derive(Debug, Deserialize)]
 struct Query {

@@ -11,18 +11,18 @@ use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::actions::App;
-use crate::actions::agents::guard::{self, EntryPoint, GuardDecision, LoadedRules, ToolCall};
-use crate::actions::agents::runtime::session_of_run;
 use crate::api::body::{RequestBody, json_response};
 use crate::api::error::ApiError;
 use crate::api::state::{self, server_state};
 use crate::api::store_writer::PendingDecision;
-use crate::domain::id::Label;
-use crate::domain::session::Session;
-use crate::domain::{Refusal, RunId, secrets};
-use crate::os::file_system;
-use crate::store::{ReadTx, sessions};
+use fairway_actions::App;
+use fairway_actions::agents::guard::{self, EntryPoint, GuardDecision, LoadedRules, ToolCall};
+use fairway_actions::agents::runtime::session_of_run;
+use fairway_core::domain::id::Label;
+use fairway_core::domain::session::Session;
+use fairway_core::domain::{Refusal, RunId, secrets};
+use fairway_core::os::file_system;
+use fairway_core::store::{ReadTx, sessions};
 
 /// How long a recording may take before the call is denied.
 const RECORD_TIMEOUT: Duration = Duration::from_secs(2);

@@ -4,14 +4,14 @@ use axum::extract::Request;
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::actions::agents::runtime::context::{self, Mode, Section, SectionKind};
-use crate::actions::agents::runtime::session_of_run;
-use crate::actions::sessions::prompt;
 use crate::api::body::{RequestBody, json_response, query};
 use crate::api::error::ApiError;
 use crate::api::prompt_delivery;
 use crate::api::state::{self, app_as_session};
-use crate::domain::RunId;
+use fairway_actions::agents::runtime::context::{self, Mode, Section, SectionKind};
+use fairway_actions::agents::runtime::session_of_run;
+use fairway_actions::sessions::prompt;
+use fairway_core::domain::RunId;
 
 #[derive(Debug, Deserialize)]
 struct Query {

@@ -9,12 +9,12 @@ use axum::response::Response;
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use crate::actions::upkeep::events::{self, EventQuery};
 use crate::api::body::query;
 use crate::api::error::ApiError;
 use crate::api::sse::{self, EventSender};
 use crate::api::state::{self, server_state};
-use crate::wire::EventView;
+use fairway_actions::upkeep::events::{self, EventQuery};
+use fairway_core::wire::EventView;
 
 /// How many events are read at a time.
 const BATCH_SIZE: usize = 200;

@@ -13,17 +13,17 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
-use crate::actions::App;
-use crate::actions::agents::runtime::session_of_run;
-use crate::actions::core::lane_env;
 use crate::api::body::{RequestBody, query};
 use crate::api::error::ApiError;
 use crate::api::state;
-use crate::domain::RunId;
-use crate::env::vars;
-use crate::os::capture::{Call, Captured, capture_with_limit};
-use crate::os::executable;
-use crate::os::exit_reason::ExitReason;
+use fairway_actions::App;
+use fairway_actions::agents::runtime::session_of_run;
+use fairway_actions::core::lane_env;
+use fairway_core::domain::RunId;
+use fairway_core::env::vars;
+use fairway_core::os::capture::{Call, Captured, capture_with_limit};
+use fairway_core::os::executable;
+use fairway_core::os::exit_reason::ExitReason;
 
 /// The maximum time of a call that waits for something, and the maximum response, in bytes.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60 * 60);

@@ -5,13 +5,13 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::actions::agents::runtime::health::{self, HealthReport};
 use crate::api::body::{json_response, query, read_json};
 use crate::api::error::ApiError;
 use crate::api::prompt_delivery;
 use crate::api::state::{self, app_as_run, server_state};
-use crate::domain::RunId;
-use crate::domain::session::Activity;
+use fairway_actions::agents::runtime::health::{self, HealthReport};
+use fairway_core::domain::RunId;
+use fairway_core::domain::session::Activity;
 
 #[derive(Debug, Deserialize)]
 struct Query {

@@ -5,16 +5,16 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::actions::App;
-use crate::actions::agents::runtime::session_of_run;
-use crate::actions::core::{errors, lookup};
 use crate::api::body::{RequestBody, json_response, query};
 use crate::api::error::ApiError;
 use crate::api::identity::Identity;
 use crate::api::identity_refresh::store_identity;
 use crate::api::state::{self, server_state};
-use crate::domain::session::Session;
-use crate::domain::{Refusal, RunId, SessionId};
+use fairway_actions::App;
+use fairway_actions::agents::runtime::session_of_run;
+use fairway_actions::core::{errors, lookup};
+use fairway_core::domain::session::Session;
+use fairway_core::domain::{Refusal, RunId, SessionId};
 
 #[derive(Debug, Deserialize)]
 struct Query {

@@ -5,14 +5,14 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::actions::agents::runtime::session_of_run;
-use crate::actions::sessions::prompt::{self, NewPrompt};
 use crate::api::body::{RequestBody, json_response};
 use crate::api::error::ApiError;
 use crate::api::{prompt_delivery, state};
-use crate::domain::RunId;
-use crate::domain::id::Label;
-use crate::domain::message::Priority;
+use fairway_actions::agents::runtime::session_of_run;
+use fairway_actions::sessions::prompt::{self, NewPrompt};
+use fairway_core::domain::RunId;
+use fairway_core::domain::id::Label;
+use fairway_core::domain::message::Priority;
 
 #[derive(Debug, Deserialize)]
 struct Body {

@@ -5,17 +5,17 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::actions::agents::runtime::lifecycle::{self, LifecycleReport};
-use crate::actions::sessions::report::telemetry;
 use crate::api::body::{RequestBody, json_response};
 use crate::api::error::ApiError;
 use crate::api::prompt_delivery;
 use crate::api::state::{self, app_as_run};
-use crate::domain::lifecycle::LifecycleEvent;
-use crate::domain::{RunId, SessionId};
-use crate::env::Timestamp;
-use crate::wire;
-use crate::wire::timestamp::deserialize_timestamp;
+use fairway_actions::agents::runtime::lifecycle::{self, LifecycleReport};
+use fairway_actions::sessions::report::telemetry;
+use fairway_core::domain::lifecycle::LifecycleEvent;
+use fairway_core::domain::{RunId, SessionId};
+use fairway_core::env::Timestamp;
+use fairway_core::wire;
+use fairway_core::wire::timestamp::deserialize_timestamp;
 
 #[derive(Debug, Deserialize)]
 struct LifecycleBody {

@@ -13,22 +13,22 @@ use tokio::io::unix::AsyncFd;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::events::last_event_id;
-use crate::actions::App;
-use crate::actions::agents::runtime::{context, session_of_run};
-use crate::actions::core::lookup;
-use crate::actions::sessions::prompt::deliver_by_stream;
-use crate::actions::sessions::prompt::listener::{self, Listener, ListenerKind};
 use crate::api::async_fd::{RawFdAdapter, register_fd};
 use crate::api::body::{json_response, query, read_json};
 use crate::api::error::ApiError;
 use crate::api::prompt_delivery;
 use crate::api::sse::{self, EventSender, KEEP_ALIVE_INTERVAL};
 use crate::api::state::{self, app_as_run, server_state};
-use crate::domain::RunId;
-use crate::domain::message::Priority;
-use crate::domain::session::Session;
-use crate::wire::integer::deserialize_whole_numbers;
-use crate::wire::{MessageView, SectionView};
+use fairway_actions::App;
+use fairway_actions::agents::runtime::{context, session_of_run};
+use fairway_actions::core::lookup;
+use fairway_actions::sessions::prompt::deliver_by_stream;
+use fairway_actions::sessions::prompt::listener::{self, Listener, ListenerKind};
+use fairway_core::domain::RunId;
+use fairway_core::domain::message::Priority;
+use fairway_core::domain::session::Session;
+use fairway_core::wire::integer::deserialize_whole_numbers;
+use fairway_core::wire::{MessageView, SectionView};
 
 /// The pause before a retry when the store is busy.
 const RETRY_DELAY: Duration = Duration::from_secs(1);

@@ -8,15 +8,15 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::Answer;
-use crate::adapters::BackendSource;
-use crate::adapters::conformance::{self, OPERATIONS};
-use crate::adapters::forge::{self, Forge};
-use crate::adapters::list::{self, InstalledScripts};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
-use crate::render::{Meaning, Table, escape_line};
-use crate::wire::{AdapterCheckView, InstalledScriptsView, ProbeOutcome};
+use fairway_actions::Answer;
+use fairway_core::adapters::BackendSource;
+use fairway_core::adapters::conformance::{self, OPERATIONS};
+use fairway_core::adapters::forge::{self, Forge};
+use fairway_core::adapters::list::{self, InstalledScripts};
+use fairway_core::render::{Meaning, Table, escape_line};
+use fairway_core::wire::{AdapterCheckView, InstalledScriptsView, ProbeOutcome};
 
 /// List, install and check backends
 #[derive(Debug, Subcommand)]

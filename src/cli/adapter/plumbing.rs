@@ -10,20 +10,20 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
 
-use crate::actions::agents::structured_session;
-use crate::adapters::StartConfig;
-use crate::adapters::plumbing::commands::{
+use crate::cli::context::Context;
+use crate::cli::exit::Exit;
+use fairway_actions::agents::structured_session;
+use fairway_core::adapters::StartConfig;
+use fairway_core::adapters::plumbing::commands::{
     control_socket, fifo_input, inspect, meta, multiplexer_call, multiplexer_server, paths, process_tree,
     script_terminal, start, structured,
 };
-use crate::adapters::plumbing::probe_program::{self, ProbeOptions};
-use crate::adapters::plumbing::transcript::MAX_TRANSCRIPT_BYTES;
-use crate::adapters::plumbing::{IoMode, ReaderState, SocketDir, StartedPane};
-use crate::cli::context::Context;
-use crate::cli::exit::Exit;
-use crate::os::exit_reason::ExitReason;
-use crate::os::terminal::Size;
-use crate::render::{Relay, escape_line};
+use fairway_core::adapters::plumbing::probe_program::{self, ProbeOptions};
+use fairway_core::adapters::plumbing::transcript::MAX_TRANSCRIPT_BYTES;
+use fairway_core::adapters::plumbing::{IoMode, ReaderState, SocketDir, StartedPane};
+use fairway_core::os::exit_reason::ExitReason;
+use fairway_core::os::terminal::Size;
+use fairway_core::render::{Relay, escape_line};
 
 /// The exit codes of shells and of `timeout`.
 const TIMED_OUT: Exit = 124;
@@ -366,7 +366,7 @@ impl Plumbing {
             Self::Run { name, detach: true, structured: true, .. } => structured::detach(env, &name)?,
             Self::Run { name, structured: true, .. } => {
                 let open = |start: &StartConfig| structured_session::open_sink(env, start);
-                let record = crate::actions::sessions::liveness::record_exit::record;
+                let record = fairway_actions::sessions::liveness::record_exit::record;
                 let code = structured::run(env, &name, open, record, warn)?;
                 return Ok(Exit::try_from(code).unwrap_or(1));
             }
@@ -378,7 +378,7 @@ impl Plumbing {
                     (_, true) => IoMode::PtyProxy,
                     _ => IoMode::Inherit,
                 };
-                let code = start::run(env, &name, how, crate::actions::sessions::liveness::record_exit::record, warn)?;
+                let code = start::run(env, &name, how, fairway_actions::sessions::liveness::record_exit::record, warn)?;
                 return Ok(Exit::try_from(code).unwrap_or(1));
             }
             Self::FinishStart { name, script, pane, socket } => {

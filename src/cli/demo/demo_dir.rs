@@ -11,15 +11,15 @@ use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 
 use super::demo_steps;
-use crate::actions::core::errors;
-use crate::config::project::normalize;
-use crate::domain::Refusal;
-use crate::env::{Env, vars};
-use crate::os::capture::{self, Call, Captured};
-use crate::os::exit_reason::ExitReason;
-use crate::os::signals::SignalPipe;
-use crate::os::{executable, files, foreground, poll_until, random};
-use crate::render::OutError;
+use fairway_actions::core::errors;
+use fairway_core::config::project::normalize;
+use fairway_core::domain::Refusal;
+use fairway_core::env::{Env, vars};
+use fairway_core::os::capture::{self, Call, Captured};
+use fairway_core::os::exit_reason::ExitReason;
+use fairway_core::os::signals::SignalPipe;
+use fairway_core::os::{executable, files, foreground, poll_until, random};
+use fairway_core::render::OutError;
 
 /// The time limit of a command whose output is read.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(30);

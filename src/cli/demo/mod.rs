@@ -11,9 +11,9 @@ use self::demo_dir::Scene;
 use self::demo_steps::{STORY, Step};
 use super::context::Context;
 use super::exit::Exit;
-use crate::actions::core::{errors, inside_session};
-use crate::render::Meaning;
-use crate::wire::DemoView;
+use fairway_actions::core::{errors, inside_session};
+use fairway_core::render::Meaning;
+use fairway_core::wire::DemoView;
 
 /// Show a day of Fairway in a scratch repository, in seconds
 ///

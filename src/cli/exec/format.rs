@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::stream_printer::StreamPrinter;
 use crate::cli::age::rough;
-use crate::config::show_duration;
-use crate::domain::job::ItemType;
-use crate::domain::status::JobStatus;
-use crate::env::Timestamp;
-use crate::render::{Meaning, Style, Table, escape_line};
-use crate::wire::{JobItemView, JobPollView, JobView, short_job_id};
+use fairway_core::config::show_duration;
+use fairway_core::domain::job::ItemType;
+use fairway_core::domain::status::JobStatus;
+use fairway_core::env::Timestamp;
+use fairway_core::render::{Meaning, Style, Table, escape_line};
+use fairway_core::wire::{JobItemView, JobPollView, JobView, short_job_id};
 
 /// How much of a command a line shows, in characters; a table has its own width.
 const COMMAND: usize = 80;
@@ -117,7 +117,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::job::RecoveryPolicy;
+    use fairway_core::domain::job::RecoveryPolicy;
 
     fn run() -> JobView {
         JobView {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     fn plain() -> Style {
-        Style::choose("never", false, &crate::env::Env::from_process())
+        Style::choose("never", false, &fairway_core::env::Env::from_process())
     }
 
     #[test]

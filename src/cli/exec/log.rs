@@ -7,16 +7,16 @@ use anyhow::Result;
 
 use super::format;
 use super::stream_printer::StreamPrinter;
-use crate::actions::App;
-use crate::actions::jobs::log::{self, LogRequest};
-use crate::actions::jobs::output;
-use crate::actions::jobs::output_decoder::DecodedItem;
-use crate::actions::jobs::tail::Tail;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::job::{ItemType, Job};
-use crate::wire::JobItemView;
+use fairway_actions::App;
+use fairway_actions::jobs::log::{self, LogRequest};
+use fairway_actions::jobs::output;
+use fairway_actions::jobs::output_decoder::DecodedItem;
+use fairway_actions::jobs::tail::Tail;
+use fairway_core::domain::job::{ItemType, Job};
+use fairway_core::wire::JobItemView;
 
 /// Print a job's output
 ///

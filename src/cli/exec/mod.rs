@@ -12,17 +12,17 @@ use anyhow::Result;
 use clap::Subcommand;
 use nix::sys::signal::Signal;
 
-use crate::actions::jobs::list::{self, ListOptions};
-use crate::actions::jobs::poll::{self, PollRequest};
-use crate::actions::jobs::{gc, kill, request, rm, send_keys, supervisor_process, wait, worker};
 use crate::cli::context::{Context, exit_even_if_closed};
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::RoutingKey;
-use crate::domain::job::{Job, JobStatus};
-use crate::domain::terminal_input::TerminalInput;
-use crate::wire::FailureKind;
-use crate::wire::exec_request::{MAX_DOCUMENT_BYTES, Until};
+use fairway_actions::jobs::list::{self, ListOptions};
+use fairway_actions::jobs::poll::{self, PollRequest};
+use fairway_actions::jobs::{gc, kill, request, rm, send_keys, supervisor_process, wait, worker};
+use fairway_core::domain::RoutingKey;
+use fairway_core::domain::job::{Job, JobStatus};
+use fairway_core::domain::terminal_input::TerminalInput;
+use fairway_core::wire::FailureKind;
+use fairway_core::wire::exec_request::{MAX_DOCUMENT_BYTES, Until};
 
 /// Run and manage background jobs
 #[derive(Debug, Subcommand)]

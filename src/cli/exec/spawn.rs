@@ -9,18 +9,18 @@ use anyhow::Result;
 
 use super::format;
 use super::log::Reader;
-use crate::actions::App;
-use crate::actions::jobs::spawn::{self, CommandSpec, SpawnRequest};
-use crate::actions::jobs::{log, wait};
 use crate::cli::context::{Context, exit_even_if_closed};
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::config::parse_size;
-use crate::domain::job::{DEFAULT_TERMINAL_SIZE, JobStatus, RecoveryPolicy, TerminalSize};
-use crate::domain::job_output::Watcher;
-use crate::domain::{RoutingKey, terminal_input};
-use crate::render::{OutError, escape_controls};
-use crate::wire::FailureKind;
+use fairway_actions::App;
+use fairway_actions::jobs::spawn::{self, CommandSpec, SpawnRequest};
+use fairway_actions::jobs::{log, wait};
+use fairway_core::config::parse_size;
+use fairway_core::domain::job::{DEFAULT_TERMINAL_SIZE, JobStatus, RecoveryPolicy, TerminalSize};
+use fairway_core::domain::job_output::Watcher;
+use fairway_core::domain::{RoutingKey, terminal_input};
+use fairway_core::render::{OutError, escape_controls};
+use fairway_core::wire::FailureKind;
 
 /// Start a background job
 ///

@@ -1,9 +1,9 @@
 //! Prints the output of a job line by line, so that a secret is masked as a whole. Escape sequences are left out, also in
 //! pipes, whose readers often show the text on a terminal. JSON has the exact text.
 
-use crate::domain::ansi::strip_escapes;
-use crate::domain::secrets::mask;
-use crate::render::escape_controls;
+use fairway_core::domain::ansi::strip_escapes;
+use fairway_core::domain::secrets::mask;
+use fairway_core::render::escape_controls;
 
 /// The size, in bytes, at which a line without a newline is printed as it is.
 const LONGEST: usize = 64 << 10;

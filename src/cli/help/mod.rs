@@ -9,9 +9,9 @@ use clap::builder::StyledStr;
 use super::context::Context;
 use super::exit::Exit;
 use super::short_verbs;
-use crate::actions::upkeep::guide;
-use crate::domain::Refusal;
-use crate::wire::HelpView;
+use fairway_actions::upkeep::guide;
+use fairway_core::domain::Refusal;
+use fairway_core::wire::HelpView;
 
 /// Print the help of a command or topic
 ///

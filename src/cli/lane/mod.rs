@@ -6,23 +6,23 @@ mod show;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::land;
-use crate::actions::queue::lane::copies::Copies;
-use crate::actions::queue::lane::sync::{self, SyncOptions};
-use crate::actions::queue::lane::{self, LanePatch, close, diff, edit, list, named, repair, rm, status, trim};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::globals::Color;
 use crate::cli::values;
-use crate::config::project::normalize;
-use crate::domain::id::Label;
-use crate::domain::lane::LaneStatus;
-use crate::domain::sandbox::SandboxClass;
-use crate::domain::{LaneName, Refusal, Role, bytes};
-use crate::env::vars;
-use crate::os::git::DiffFormat;
-use crate::render::{Table, escape_line};
-use crate::wire::{LaneGitView, LaneView};
+use fairway_actions::land;
+use fairway_actions::queue::lane::copies::Copies;
+use fairway_actions::queue::lane::sync::{self, SyncOptions};
+use fairway_actions::queue::lane::{self, LanePatch, close, diff, edit, list, named, repair, rm, status, trim};
+use fairway_core::config::project::normalize;
+use fairway_core::domain::id::Label;
+use fairway_core::domain::lane::LaneStatus;
+use fairway_core::domain::sandbox::SandboxClass;
+use fairway_core::domain::{LaneName, Refusal, Role, bytes};
+use fairway_core::env::vars;
+use fairway_core::os::git::DiffFormat;
+use fairway_core::render::{Table, escape_line};
+use fairway_core::wire::{LaneGitView, LaneView};
 
 /// Manage lanes: named worktrees with a role and a limit
 #[derive(Debug, Subcommand)]

@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use crate::actions::queue::lane::setup::{self, LaneCommands};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::LaneName;
+use fairway_actions::queue::lane::setup::{self, LaneCommands};
+use fairway_core::domain::LaneName;
 
 /// Make a lane's worktree ready for work
 ///

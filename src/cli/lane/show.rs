@@ -4,17 +4,17 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use crate::actions::queue::lane::list;
 use crate::cli::age::{local, rough};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::{session, task, values};
-use crate::config::PortRange;
-use crate::domain::sandbox::SandboxClass;
-use crate::domain::{LaneName, Role, SessionId, plural};
-use crate::env::Timestamp;
-use crate::render::{Table, escape_line};
-use crate::wire::{LaneDetailView, LaneGitView, LaneSetupView, LaneView, PullRequestView};
+use fairway_actions::queue::lane::list;
+use fairway_core::config::PortRange;
+use fairway_core::domain::sandbox::SandboxClass;
+use fairway_core::domain::{LaneName, Role, SessionId, plural};
+use fairway_core::env::Timestamp;
+use fairway_core::render::{Table, escape_line};
+use fairway_core::wire::{LaneDetailView, LaneGitView, LaneSetupView, LaneView, PullRequestView};
 
 /// Show a lane's worktree, sessions, tasks and messages
 #[derive(Debug, clap::Args)]

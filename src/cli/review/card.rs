@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use crate::cli::age::age;
-use crate::domain::review::Verdict;
-use crate::domain::{commit_id, plural};
-use crate::env::Timestamp;
-use crate::render::{escape_controls, escape_line};
-use crate::wire::{ReviewCardView, ReviewChangesView, ReviewNextView};
+use fairway_core::domain::review::Verdict;
+use fairway_core::domain::{commit_id, plural};
+use fairway_core::env::Timestamp;
+use fairway_core::render::{escape_controls, escape_line};
+use fairway_core::wire::{ReviewCardView, ReviewChangesView, ReviewNextView};
 
 /// The longest description that is shown, in lines.
 const MAX_BODY_LINES: usize = 12;

@@ -8,21 +8,21 @@ use anyhow::Result;
 use clap::Subcommand;
 use serde_json::Value;
 
-use crate::actions::land::Post;
-use crate::actions::queue::review::next::{self, NextRequest};
-use crate::actions::queue::review::{self, NewReview, comments, list};
-use crate::actions::queue::task::claimed_task;
 use crate::cli::age::age;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::force::ForceArgs;
 use crate::cli::values;
-use crate::domain::id::Label;
-use crate::domain::review::{LinePlace, Verdict};
-use crate::domain::{Refusal, TaskId, plural};
-use crate::os::terminal;
-use crate::render::{Table, escape_line};
-use crate::wire::ReviewView;
+use fairway_actions::land::Post;
+use fairway_actions::queue::review::next::{self, NextRequest};
+use fairway_actions::queue::review::{self, NewReview, comments, list};
+use fairway_actions::queue::task::claimed_task;
+use fairway_core::domain::id::Label;
+use fairway_core::domain::review::{LinePlace, Verdict};
+use fairway_core::domain::{Refusal, TaskId, plural};
+use fairway_core::os::terminal;
+use fairway_core::render::{Table, escape_line};
+use fairway_core::wire::ReviewView;
 
 /// See what waits for review; request and record reviews
 #[derive(Debug, Subcommand)]

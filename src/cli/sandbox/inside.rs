@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
 
-use crate::actions::sessions::sandbox::calls_from_inside;
 use crate::cli::exit::Exit;
 use crate::hooks;
-use crate::wire::SandboxReply;
+use fairway_actions::sessions::sandbox::calls_from_inside;
+use fairway_core::wire::SandboxReply;
 
 /// Commands that need no store.
 const LOCAL: &[&str] = &["--help", "--version", "-V", "-h", "completions", "guide", "help", "man", "sandbox"];

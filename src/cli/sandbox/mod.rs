@@ -10,18 +10,18 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::Subcommand;
 
-use crate::actions::sessions::sandbox::apart::{self, ApartRequest};
-use crate::actions::sessions::sandbox::run::{self, Finished, SandboxRequest};
-use crate::actions::sessions::sandbox::{check, lane, proxy_forward, view};
 use crate::cli::context::{Context, exit_even_if_closed};
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::LaneName;
-use crate::domain::id::Label;
-use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
-use crate::os::exit_reason::ExitReason;
-use crate::render::{Meaning, Style, escape_line};
-use crate::wire::{FailureKind, SandboxCheckView, SandboxTakeBackView, SandboxView};
+use fairway_actions::sessions::sandbox::apart::{self, ApartRequest};
+use fairway_actions::sessions::sandbox::run::{self, Finished, SandboxRequest};
+use fairway_actions::sessions::sandbox::{check, lane, proxy_forward, view};
+use fairway_core::domain::LaneName;
+use fairway_core::domain::id::Label;
+use fairway_core::domain::sandbox::{SandboxClass, SandboxNetwork};
+use fairway_core::os::exit_reason::ExitReason;
+use fairway_core::render::{Meaning, Style, escape_line};
+use fairway_core::wire::{FailureKind, SandboxCheckView, SandboxTakeBackView, SandboxView};
 
 pub use inside::call_outside;
 
@@ -95,7 +95,7 @@ impl RunArgs {
 /// Prints the notes about a program that has ended, and returns its exit code.
 fn exit_code(ctx: &Context, finished: &Finished) -> Exit {
     for note in &finished.notes {
-        ctx.out.note(&crate::render::escape_controls(note));
+        ctx.out.note(&fairway_core::render::escape_controls(note));
     }
     match finished.exit {
         ExitReason::Code(code) => Exit::try_from(code).unwrap_or(1),
@@ -153,7 +153,8 @@ fn check_text(view: &SandboxCheckView, style: Style) -> String {
             Some(why) => line('✗', Meaning::Bad, &need.name, &format!("does not work: {why}")),
         }
     }
-    let count = |is: fn(&crate::wire::SandboxProbeView) -> bool| view.probes.iter().filter(|probe| is(probe)).count();
+    let count =
+        |is: fn(&fairway_core::wire::SandboxProbeView) -> bool| view.probes.iter().filter(|probe| is(probe)).count();
     let _ = writeln!(
         check_text,
         "{} of {} attempts succeed outside; inside {} of them do; {} of {} needs work",

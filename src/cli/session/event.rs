@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::actions::sessions::report::provider_event::{self, ProviderReport};
-use crate::actions::sessions::report::upsert::SessionPatch;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::id::Label;
-use crate::domain::provider_event::ProviderState;
-use crate::domain::{LaneName, Role, SessionId, TaskId};
+use fairway_actions::sessions::report::provider_event::{self, ProviderReport};
+use fairway_actions::sessions::report::upsert::SessionPatch;
+use fairway_core::domain::id::Label;
+use fairway_core::domain::provider_event::ProviderState;
+use fairway_core::domain::{LaneName, Role, SessionId, TaskId};
 
 /// Report a provider event: session, checkpoint, evidence
 ///

@@ -8,27 +8,27 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::actions::core::errors;
-use crate::actions::sessions::control::attach;
-use crate::actions::sessions::launch::first_prompt;
-use crate::actions::sessions::launch::plan::{self, LaunchPlan, LaunchRequest};
-use crate::actions::sessions::launch::program::CommandSpec;
-use crate::actions::sessions::launch::start::{self, PromptWatch};
-use crate::actions::{Answer, App};
-use crate::adapters::plumbing::commands;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::print_error::error_text;
 use crate::cli::session::terminal::attach_to;
 use crate::cli::values;
-use crate::domain::id::Label;
-use crate::domain::sandbox::SandboxClass;
-use crate::domain::{LaneName, Role, SessionId, TaskId, secrets, text_limits};
 use crate::hooks::doctor::{self, MissingHooks};
 use crate::hooks::{LAUNCH_HOOKS, Provider};
-use crate::os::exit_on_signal;
-use crate::render::escape_line;
-use crate::wire::{Failure, FailureKind, FirstPromptView, LaunchView, SessionView};
+use fairway_actions::core::errors;
+use fairway_actions::sessions::control::attach;
+use fairway_actions::sessions::launch::first_prompt;
+use fairway_actions::sessions::launch::plan::{self, LaunchPlan, LaunchRequest};
+use fairway_actions::sessions::launch::program::CommandSpec;
+use fairway_actions::sessions::launch::start::{self, PromptWatch};
+use fairway_actions::{Answer, App};
+use fairway_core::adapters::plumbing::commands;
+use fairway_core::domain::id::Label;
+use fairway_core::domain::sandbox::SandboxClass;
+use fairway_core::domain::{LaneName, Role, SessionId, TaskId, secrets, text_limits};
+use fairway_core::os::exit_on_signal;
+use fairway_core::render::escape_line;
+use fairway_core::wire::{Failure, FailureKind, FirstPromptView, LaunchView, SessionView};
 
 /// Launch an agent or program in a new session
 ///

@@ -2,14 +2,14 @@
 
 use anyhow::Result;
 
-use crate::actions::sessions::list::{self, SessionScope};
 use crate::cli::age::age;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
-use crate::domain::sandbox::SandboxClass;
-use crate::env::Timestamp;
-use crate::render::Table;
-use crate::wire::SessionOverviewView;
+use fairway_actions::sessions::list::{self, SessionScope};
+use fairway_core::domain::sandbox::SandboxClass;
+use fairway_core::env::Timestamp;
+use fairway_core::render::Table;
+use fairway_core::wire::SessionOverviewView;
 
 /// List live sessions, oldest first
 ///

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::sessions::control::meta;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::SessionId;
-use crate::render::escape_controls;
-use crate::wire::SessionMetaView;
+use fairway_actions::sessions::control::meta;
+use fairway_core::domain::SessionId;
+use fairway_core::render::escape_controls;
+use fairway_core::wire::SessionMetaView;
 
 /// Manage values that a session's backend stores
 #[derive(Debug, Subcommand)]

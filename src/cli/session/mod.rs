@@ -12,22 +12,22 @@ mod upsert;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::core::store_safety;
-use crate::actions::sessions::control::{forget, stop, stop_selection};
-use crate::actions::sessions::report::end::{self, EndRequest};
-use crate::actions::sessions::report::heartbeat::{self, Heartbeat};
-use crate::actions::sessions::start::switch::SwitchTo;
-use crate::actions::sessions::{list as sessions, parking, reminder, resumption};
-use crate::actions::upkeep::reconcile;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::release::ForceArgs;
 use crate::cli::{each, values};
-use crate::domain::session::{Activity, SessionStatus};
-use crate::domain::{LaneName, RunId, SessionId};
 use crate::hooks::LAUNCH_HOOKS;
-use crate::render::escape_line;
-use crate::wire::SessionOverviewView;
+use fairway_actions::core::store_safety;
+use fairway_actions::sessions::control::{forget, stop, stop_selection};
+use fairway_actions::sessions::report::end::{self, EndRequest};
+use fairway_actions::sessions::report::heartbeat::{self, Heartbeat};
+use fairway_actions::sessions::start::switch::SwitchTo;
+use fairway_actions::sessions::{list as sessions, parking, reminder, resumption};
+use fairway_actions::upkeep::reconcile;
+use fairway_core::domain::session::{Activity, SessionStatus};
+use fairway_core::domain::{LaneName, RunId, SessionId};
+use fairway_core::render::escape_line;
+use fairway_core::wire::SessionOverviewView;
 
 /// Launch, watch and stop agent sessions
 #[derive(Debug, Subcommand)]

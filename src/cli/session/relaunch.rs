@@ -3,19 +3,19 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::actions::sessions::launch::program::CommandSpec;
-use crate::actions::sessions::launch::start::PromptWatch;
-use crate::actions::sessions::start::relaunch::{self, RelaunchRequest};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::session::launch::{FirstPromptArgs, interruption};
 use crate::cli::session::terminal::attach_to;
 use crate::cli::{each, start, values};
-use crate::domain::id::Label;
-use crate::domain::{Refusal, SessionId};
 use crate::hooks::LAUNCH_HOOKS;
-use crate::os::exit_on_signal;
-use crate::wire::FailureKind;
+use fairway_actions::sessions::launch::program::CommandSpec;
+use fairway_actions::sessions::launch::start::PromptWatch;
+use fairway_actions::sessions::start::relaunch::{self, RelaunchRequest};
+use fairway_core::domain::id::Label;
+use fairway_core::domain::{Refusal, SessionId};
+use fairway_core::os::exit_on_signal;
+use fairway_core::wire::FailureKind;
 
 /// Launch a session again that is over
 ///

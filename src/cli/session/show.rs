@@ -4,18 +4,18 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use crate::actions::sessions::control::{multiplexer_command, suggestions};
-use crate::actions::sessions::list;
-use crate::adapters::builtin_scripts;
 use crate::cli::age::{age, day, local};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::SessionId;
-use crate::domain::sandbox::SandboxClass;
-use crate::env::Timestamp;
-use crate::render::escape_line;
-use crate::wire::{SessionDetailView, SessionOverviewView};
+use fairway_actions::sessions::control::{multiplexer_command, suggestions};
+use fairway_actions::sessions::list;
+use fairway_core::adapters::builtin_scripts;
+use fairway_core::domain::SessionId;
+use fairway_core::domain::sandbox::SandboxClass;
+use fairway_core::env::Timestamp;
+use fairway_core::render::escape_line;
+use fairway_core::wire::{SessionDetailView, SessionOverviewView};
 
 /// Show everything about a session
 #[derive(Debug, clap::Args)]

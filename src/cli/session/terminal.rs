@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::actions::App;
-use crate::actions::sessions::control::{attach, interrupt, nudge, peek};
-use crate::actions::sessions::prompt;
-use crate::actions::sessions::start::switch::{self, SwitchRequest, SwitchTo};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::SessionId;
 use crate::hooks::LAUNCH_HOOKS;
-use crate::render::escape_controls;
+use fairway_actions::App;
+use fairway_actions::sessions::control::{attach, interrupt, nudge, peek};
+use fairway_actions::sessions::prompt;
+use fairway_actions::sessions::start::switch::{self, SwitchRequest, SwitchTo};
+use fairway_core::domain::SessionId;
+use fairway_core::render::escape_controls;
 
 /// Attach your terminal to a session
 ///

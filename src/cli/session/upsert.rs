@@ -2,14 +2,14 @@
 
 use anyhow::Result;
 
-use crate::actions::sessions::report::upsert::{self, SessionPatch};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::id::Label;
-use crate::domain::session::{Activity, SessionStatus};
-use crate::domain::{LaneName, Role, RunId, SessionId, TaskId};
-use crate::env::Timestamp;
+use fairway_actions::sessions::report::upsert::{self, SessionPatch};
+use fairway_core::domain::id::Label;
+use fairway_core::domain::session::{Activity, SessionStatus};
+use fairway_core::domain::{LaneName, Role, RunId, SessionId, TaskId};
+use fairway_core::env::Timestamp;
 
 /// Register a session or update its fields
 ///

@@ -4,13 +4,13 @@ use anyhow::{Context as _, Result};
 
 use super::plan::{Plan, Step, Work};
 use super::record::{Added, HookFile, OwnFile, Record, TrustBefore};
-use crate::actions::core::trust;
-use crate::actions::upkeep::{guide, init};
 use crate::cli::context::Context;
-use crate::config::{self, CONFIG_FILE};
 use crate::hooks::install::{self, SettingsFile, Target};
-use crate::os::digest::sha256_hex;
-use crate::os::{executable, files};
+use fairway_actions::core::trust;
+use fairway_actions::upkeep::{guide, init};
+use fairway_core::config::{self, CONFIG_FILE};
+use fairway_core::os::digest::sha256_hex;
+use fairway_core::os::{executable, files};
 
 /// Carries out the steps of a plan in order. Returns notes for the person who runs setup.
 ///

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap_complete::Shell;
 
-use crate::env::{Env, vars};
+use fairway_core::env::{Env, vars};
 
 /// Where the completion script for the user's shell belongs, and a note on what else the user must do to enable it. Returns
 /// `None` for a shell without a known place, and when there is no home directory.

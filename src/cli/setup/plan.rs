@@ -10,19 +10,19 @@ use super::added_lines::addition;
 use super::agents_block::{self, AGENTS_FILE, BLOCK, Found, IMPORT};
 use super::record::Record;
 use super::{completion, starter};
-use crate::actions::queue::lane::copies::INCLUDE_FILE;
-use crate::actions::queue::lane::walkers;
 use crate::cli::completions;
 use crate::cli::context::Context;
-use crate::config::project::{STATE_DIR, canonical_or_near, worktree_top};
-use crate::config::trust::{self, Trust};
-use crate::config::{CONFIG_FILE, Layers, Project, Settings};
-use crate::domain::Refusal;
 use crate::hooks::Provider;
 use crate::hooks::install::{self, SettingsFile, Target};
-use crate::os::executable;
-use crate::os::git::Git;
-use crate::wire::SetupStepView;
+use fairway_actions::queue::lane::copies::INCLUDE_FILE;
+use fairway_actions::queue::lane::walkers;
+use fairway_core::config::project::{STATE_DIR, canonical_or_near, worktree_top};
+use fairway_core::config::trust::{self, Trust};
+use fairway_core::config::{CONFIG_FILE, Layers, Project, Settings};
+use fairway_core::domain::Refusal;
+use fairway_core::os::executable;
+use fairway_core::os::git::Git;
+use fairway_core::wire::SetupStepView;
 
 /// The task of a person who sets up a directory without git.
 pub(super) const NO_GIT: &str = "this is no git repository, and lanes need one: git init, then a first commit";
@@ -277,7 +277,7 @@ impl Plan {
     }
 
     fn add_hooks(&mut self, ctx: &Context, wanted: &[Provider]) -> Result<()> {
-        let path = ctx.env.var_os(crate::env::vars::PATH).map(OsString::as_os_str);
+        let path = ctx.env.var_os(fairway_core::env::vars::PATH).map(OsString::as_os_str);
         let is_installed = |provider: &Provider| executable::find(provider.label(), path, &ctx.env.cwd).is_some();
         self.providers = if wanted.is_empty() {
             Provider::ALL.iter().copied().filter(is_installed).collect()

@@ -7,10 +7,10 @@ use std::{fs, io};
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::actions::core::errors;
-use crate::config::Project;
-use crate::os::digest::sha256_hex;
-use crate::os::files;
+use fairway_actions::core::errors;
+use fairway_core::config::Project;
+use fairway_core::os::digest::sha256_hex;
+use fairway_core::os::files;
 
 const RECORD_FILE: &str = "setup.json";
 /// The version of its form.

@@ -9,12 +9,12 @@ use super::added_lines::without;
 use super::apply::target_of;
 use super::record::{Added, OwnFile, Record};
 use crate::cli::context::Context;
-use crate::config::Project;
 use crate::hooks::Provider;
 use crate::hooks::install::{self, SettingsFile};
-use crate::os::digest::sha256_hex;
-use crate::os::{executable, files};
-use crate::wire::SetupStepView;
+use fairway_core::config::Project;
+use fairway_core::os::digest::sha256_hex;
+use fairway_core::os::{executable, files};
+use fairway_core::wire::SetupStepView;
 
 /// Undoes the changes that a record holds, the newest of each kind first. Leaves files that a person has changed since as
 /// they are. With `is_dry`, changes nothing and only returns what would be done.

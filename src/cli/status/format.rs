@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use crate::cli::age::age;
 use crate::cli::session::list;
-use crate::domain::lane::LaneStatus;
-use crate::domain::need::NeedKind;
-use crate::domain::plural;
-use crate::domain::status::JobStatus;
-use crate::env::Timestamp;
-use crate::render::{Meaning, Style, Table, escape_line};
-use crate::wire::{
+use fairway_core::domain::lane::LaneStatus;
+use fairway_core::domain::need::NeedKind;
+use fairway_core::domain::plural;
+use fairway_core::domain::status::JobStatus;
+use fairway_core::env::Timestamp;
+use fairway_core::render::{Meaning, Style, Table, escape_line};
+use fairway_core::wire::{
     BoardJobView, BoardLaneView, BoardOverlapView, BoardView, CommandView, HeldTaskView, LandAtWorkView,
     SessionOverviewView, short_job_id,
 };

@@ -4,12 +4,12 @@ pub(super) mod format;
 
 use anyhow::Result;
 
-use crate::actions::board;
-use crate::actions::queue::lane::worktree;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::hooks::Provider;
-use crate::wire::{BoardView, SessionOverviewView};
+use fairway_actions::board;
+use fairway_actions::queue::lane::worktree;
+use fairway_core::wire::{BoardView, SessionOverviewView};
 
 /// Show what needs you, then lanes, sessions and jobs
 ///

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::actions::queue::task::add;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::id::Label;
-use crate::domain::task::{Check, DEFAULT_PRIORITY, TaskFields};
-use crate::domain::{LaneName, Refusal, Role, TaskId};
+use fairway_actions::queue::task::add;
+use fairway_core::domain::id::Label;
+use fairway_core::domain::task::{Check, DEFAULT_PRIORITY, TaskFields};
+use fairway_core::domain::{LaneName, Refusal, Role, TaskId};
 
 /// Add a task
 ///

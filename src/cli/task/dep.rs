@@ -5,14 +5,14 @@ use std::fmt::Write;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::queue::task::dep;
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::TaskId;
-use crate::domain::task::TaskStatus;
-use crate::render::escape_line;
-use crate::wire::{DepNodeView, DepTreeView};
+use fairway_actions::queue::task::dep;
+use fairway_core::domain::TaskId;
+use fairway_core::domain::task::TaskStatus;
+use fairway_core::render::escape_line;
+use fairway_core::wire::{DepNodeView, DepTreeView};
 
 /// Manage task dependencies
 #[derive(Debug, Subcommand)]

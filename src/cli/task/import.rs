@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::actions::queue::task::import;
-use crate::actions::queue::task::import_issues::{self, IssueImportOptions};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::Role;
-use crate::wire::import::ImportFormat;
+use fairway_actions::queue::task::import;
+use fairway_actions::queue::task::import_issues::{self, IssueImportOptions};
+use fairway_core::domain::Role;
+use fairway_core::wire::import::ImportFormat;
 
 /// Import tasks from a JSONL or JSON file
 ///

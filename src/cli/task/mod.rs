@@ -9,17 +9,17 @@ pub(super) mod table;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::actions::queue::task::list::{self, Filter};
-use crate::actions::queue::task::{claimed_task, done, edit, remove, transition, undo};
-use crate::actions::{Answer, App};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::release::{self, ForceArgs};
 use crate::cli::task::add::Fields;
 use crate::cli::task::table::table;
 use crate::cli::{claim, each, merge_ready, values};
-use crate::domain::task::TaskStatus;
-use crate::domain::{LaneName, Refusal, Role, TaskId};
+use fairway_actions::queue::task::list::{self, Filter};
+use fairway_actions::queue::task::{claimed_task, done, edit, remove, transition, undo};
+use fairway_actions::{Answer, App};
+use fairway_core::domain::task::TaskStatus;
+use fairway_core::domain::{LaneName, Refusal, Role, TaskId};
 
 /// Add, show, edit and move tasks
 #[derive(Debug, Subcommand)]

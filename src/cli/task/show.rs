@@ -5,15 +5,15 @@ use std::fmt::Write;
 use anyhow::Result;
 
 use super::table;
-use crate::actions::queue::task::list;
 use crate::cli::age::{age, local, rough};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
-use crate::domain::TaskId;
-use crate::env::Timestamp;
-use crate::render::{Table, escape_controls, escape_line};
-use crate::wire::{TaskDetailView, TaskView};
+use fairway_actions::queue::task::list;
+use fairway_core::domain::TaskId;
+use fairway_core::env::Timestamp;
+use fairway_core::render::{Table, escape_controls, escape_line};
+use fairway_core::wire::{TaskDetailView, TaskView};
 
 /// Show a task and its newest history
 #[derive(Debug, clap::Args)]

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use crate::cli::age::age;
-use crate::domain::task::TaskSummary;
-use crate::domain::{LaneName, Role};
-use crate::env::Timestamp;
-use crate::render::{Table, escape_line};
-use crate::wire::{ClaimantView, TaskView};
+use fairway_core::domain::task::TaskSummary;
+use fairway_core::domain::{LaneName, Role};
+use fairway_core::env::Timestamp;
+use fairway_core::render::{Table, escape_line};
+use fairway_core::wire::{ClaimantView, TaskView};
 
 /// A row of the table.
 pub(in crate::cli) struct Row<'a> {

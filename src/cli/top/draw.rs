@@ -9,9 +9,9 @@ use super::editor::Editor;
 use super::mode::{Mode, View, ViewForm};
 use super::state::State;
 use super::text::{fit, pad, width, wrap};
-use crate::adapters::plumbing::screen_cells::{self, CellStyle, Mark};
-use crate::env::Timestamp;
-use crate::render::Meaning;
+use fairway_core::adapters::plumbing::screen_cells::{self, CellStyle, Mark};
+use fairway_core::env::Timestamp;
+use fairway_core::render::Meaning;
 
 /// The width from which keys stand in two columns.
 const TWO_COLUMNS: usize = 76;
@@ -373,7 +373,7 @@ impl Canvas<'_> {
 
     fn editor(&mut self, y: usize, prompt: &str, editor: &Editor) -> Option<Position> {
         let (before, after) = editor.parts();
-        let (before, after) = (crate::render::escape_line(&before), crate::render::escape_line(&after));
+        let (before, after) = (fairway_core::render::escape_line(&before), fairway_core::render::escape_line(&after));
         let x = self.put(0, y, prompt, self.style(Meaning::Strong));
         let room = self.columns.saturating_sub(x + 1);
         // Of a long text the end is shown, because there the person types.

@@ -8,9 +8,9 @@ use super::draw::{Look, draw};
 use super::screen;
 use super::state::State;
 use super::text::width;
-use crate::env::Timestamp;
-use crate::os::terminal::Size;
-use crate::wire::BoardView;
+use fairway_core::env::Timestamp;
+use fairway_core::os::terminal::Size;
+use fairway_core::wire::BoardView;
 
 /// The lines of the first frame of a board, without colours and trailing blanks.
 pub fn frame_lines(board: BoardView, size: Size, now: Timestamp) -> Vec<String> {

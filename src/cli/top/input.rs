@@ -4,10 +4,10 @@ use super::action::Action;
 use super::key::Key;
 use super::offer::Offer;
 use super::pane::Request;
-use crate::domain::task::TaskSummary;
-use crate::env::Timestamp;
-use crate::os::terminal::Size;
-use crate::wire::{ApprovalView, BoardView, CommandView};
+use fairway_core::domain::task::TaskSummary;
+use fairway_core::env::Timestamp;
+use fairway_core::os::terminal::Size;
+use fairway_core::wire::{ApprovalView, BoardView, CommandView};
 
 #[derive(Debug)]
 pub(super) enum Input {

@@ -7,11 +7,11 @@ use ratatui_core::style::{Modifier, Style};
 use super::draw::Canvas;
 use super::state::State;
 use super::text::{fit, width, wrap};
-use crate::actions::board::list::{FactKind, ListPart, ListRow, RowFact, count};
 use crate::cli::age::age;
 use crate::cli::status::format::meaning_of;
-use crate::env::Timestamp;
-use crate::render::Meaning;
+use fairway_actions::board::list::{FactKind, ListPart, ListRow, RowFact, count};
+use fairway_core::env::Timestamp;
+use fairway_core::render::Meaning;
 
 /// The height from which parts have an empty line between them.
 const HIGH: usize = 30;

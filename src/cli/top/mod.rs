@@ -26,10 +26,10 @@ use self::draw::Look;
 use self::state::State;
 use super::context::Context;
 use super::exit::Exit;
-use crate::actions::board;
-use crate::domain::Refusal;
 use crate::hooks::Provider;
-use crate::os::terminal::Size;
+use fairway_actions::board;
+use fairway_core::domain::Refusal;
+use fairway_core::os::terminal::Size;
 
 pub use frame::frame_lines;
 
@@ -78,7 +78,7 @@ impl Args {
 
 fn frame_size(ctx: &Context) -> Size {
     let number = |name| ctx.env.var(name).and_then(|text| text.parse::<u16>().ok()).filter(|number| *number > 0);
-    let terminal = crate::os::terminal::size().map_or(USUAL_SIZE, |(rows, cols)| Size { rows, cols });
-    let vars = (number(crate::env::vars::LINES), number(crate::env::vars::COLUMNS));
+    let terminal = fairway_core::os::terminal::size().map_or(USUAL_SIZE, |(rows, cols)| Size { rows, cols });
+    let vars = (number(fairway_core::env::vars::LINES), number(fairway_core::env::vars::COLUMNS));
     Size { rows: vars.0.unwrap_or(terminal.rows), cols: vars.1.unwrap_or(terminal.cols) }
 }

@@ -5,9 +5,9 @@ use super::action::Action;
 use super::rows::Subject;
 use super::template::Template;
 use crate::api::keyed_command;
-use crate::domain::need::NeedKind;
-use crate::domain::status::TaskStatus;
-use crate::wire::{BoardView, CommandView, task_commands};
+use fairway_core::domain::need::NeedKind;
+use fairway_core::domain::status::TaskStatus;
+use fairway_core::wire::{BoardView, CommandView, task_commands};
 
 const DIRECT: &str = "\nadApcLvsRrbfeo";
 /// The keys of commands whose own key is taken.

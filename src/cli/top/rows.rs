@@ -1,7 +1,7 @@
 //! What the rows of the board's list are about.
 
-use crate::actions::board::list::{ListRow, RowKind};
-use crate::wire::{BoardView, LandRunningView, NeedView};
+use fairway_actions::board::list::{ListRow, RowKind};
+use fairway_core::wire::{BoardView, LandRunningView, NeedView};
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Subject<'a> {

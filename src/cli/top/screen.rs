@@ -12,7 +12,7 @@ use ratatui_core::buffer::Cell;
 use ratatui_core::layout::{Position, Size};
 use ratatui_core::style::{Color, Modifier};
 
-use crate::os::terminal::{self, RawMode};
+use fairway_core::os::terminal::{self, RawMode};
 
 /// The other screen without a cursor, and pasted text in brackets.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[0m\x1b[2J";

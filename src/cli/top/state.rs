@@ -10,14 +10,14 @@ use super::pane::{Pane, Request};
 use super::rows::{self, Subject};
 use super::template::Template;
 use super::text;
-use crate::actions::board::list::{self, ListPart, ListRow};
-use crate::domain::need::NeedKind;
-use crate::domain::task::TaskSummary;
-use crate::env::Timestamp;
-use crate::os::terminal::Size;
-use crate::render::Meaning;
-use crate::wire::tool_input::is_cut;
-use crate::wire::{ApprovalView, BoardView, NeedView};
+use fairway_actions::board::list::{self, ListPart, ListRow};
+use fairway_core::domain::need::NeedKind;
+use fairway_core::domain::task::TaskSummary;
+use fairway_core::env::Timestamp;
+use fairway_core::os::terminal::Size;
+use fairway_core::render::Meaning;
+use fairway_core::wire::tool_input::is_cut;
+use fairway_core::wire::{ApprovalView, BoardView, NeedView};
 
 /// The most lines of a viewer that are kept; the oldest go first.
 pub(super) const MAX_VIEW_LINES: usize = 20_000;

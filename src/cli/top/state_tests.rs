@@ -10,15 +10,15 @@ use super::key::Key;
 use super::mode::Mode;
 use super::pane::Pane;
 use super::state::State;
-use crate::domain::TaskId;
-use crate::domain::approval::ApprovalStatus;
-use crate::domain::lane::LaneStatus;
-use crate::domain::need::NeedKind;
-use crate::domain::status::JobStatus;
-use crate::domain::task::{TaskStatus, TaskSummary};
-use crate::env::Timestamp;
-use crate::os::terminal::Size;
-use crate::wire::{
+use fairway_core::domain::TaskId;
+use fairway_core::domain::approval::ApprovalStatus;
+use fairway_core::domain::lane::LaneStatus;
+use fairway_core::domain::need::NeedKind;
+use fairway_core::domain::status::JobStatus;
+use fairway_core::domain::task::{TaskStatus, TaskSummary};
+use fairway_core::env::Timestamp;
+use fairway_core::os::terminal::Size;
+use fairway_core::wire::{
     ApprovalView, BoardCountsView, BoardJobView, BoardJobsView, BoardLaneView, BoardView, CommandView, CostView,
     HeldTaskView, LandAtWorkView, NeedView,
 };

@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use crate::render::escape_line;
+use fairway_core::render::escape_line;
 
 pub(super) fn width(text: &str) -> usize {
     text.width()

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::action::Action;
 use super::input::Input;
-use crate::os::exit_reason::ExitReason;
-use crate::os::file_watch::FileWatch;
-use crate::os::piped_child::PipedChild;
+use fairway_core::os::exit_reason::ExitReason;
+use fairway_core::os::file_watch::FileWatch;
+use fairway_core::os::piped_child::PipedChild;
 
 /// A session's screen is read again at most this often.
 pub(super) const PEEK_INTERVAL: Duration = Duration::from_millis(300);

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::env::{Env, vars};
 use crate::hooks::provider::HookOutput;
 use crate::hooks::{CANARY, Provider};
-use crate::os::capture::{Call, capture};
-use crate::os::executable;
+use fairway_core::env::{Env, vars};
+use fairway_core::os::capture::{Call, capture};
+use fairway_core::os::executable;
 
 /// The maximum time for a hook, even when its entry allows more.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::env::{Env, vars};
 use crate::hooks::Provider;
 use crate::hooks::install::Target;
-use crate::os::capture::Call;
-use crate::os::{executable, line_query};
+use fairway_core::env::{Env, vars};
+use fairway_core::os::capture::Call;
+use fairway_core::os::{executable, line_query};
 
 /// How long Codex may take to answer.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(15);

@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::config::project::STATE_DIR;
-use crate::config::show_duration;
-use crate::domain::finding::{Finding, Severity};
-use crate::domain::secrets;
-use crate::env::{Env, vars};
 use crate::hooks::install::plugin::{self, EnabledPlugin};
 use crate::hooks::install::{self, InstalledHook, SettingsFile, Target};
 use crate::hooks::provider::HookOutput;
 use crate::hooks::{CANARY, Provider};
-use crate::os::capture::{Call, capture};
-use crate::os::git::Git;
-use crate::os::{executable, packages};
+use fairway_core::config::project::STATE_DIR;
+use fairway_core::config::show_duration;
+use fairway_core::domain::finding::{Finding, Severity};
+use fairway_core::domain::secrets;
+use fairway_core::env::{Env, vars};
+use fairway_core::os::capture::{Call, capture};
+use fairway_core::os::git::Git;
+use fairway_core::os::{executable, packages};
 
 mod canary;
 pub(super) mod codex_trust;

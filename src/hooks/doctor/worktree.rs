@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::env::Env;
 use crate::hooks::Provider;
 use crate::hooks::install::{self, InstalledHook, SettingsFile, Target, plugin};
-use crate::os::executable;
+use fairway_core::env::Env;
+use fairway_core::os::executable;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingHooks {

@@ -11,9 +11,9 @@ use super::edit;
 use super::entries::{entries, own_program};
 use super::loadable::check_loadable;
 use super::settings_file::{SettingsFile, Target};
-use crate::domain::{Refusal, secrets};
-use crate::env::Env;
 use crate::hooks::Provider;
+use fairway_core::domain::{Refusal, secrets};
+use fairway_core::env::Env;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {

@@ -7,9 +7,9 @@ use super::change::own_hook_matcher;
 use super::edit::{InstalledHook, find_hooks};
 use super::entries::{LONGEST_APPROVAL_WAIT, TIMEOUT_MARGIN};
 use super::settings_file::{SettingsFile, Target};
-use crate::env::{Env, vars};
 use crate::hooks::Provider;
-use crate::os::executable;
+use fairway_core::env::{Env, vars};
+use fairway_core::os::executable;
 
 /// The event of a permission request.
 const PERMISSION_EVENT: &str = "PermissionRequest";

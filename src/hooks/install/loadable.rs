@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::json_edit::{self, BOM};
 use super::settings_file::{SettingsFile, Target};
-use crate::env::Env;
 use crate::hooks::Provider;
+use fairway_core::env::Env;
 
 /// The name of Fairway's hooks, where a provider has names for hooks.
 const HOOK_NAME: &str = "fairway";

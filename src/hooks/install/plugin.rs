@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::settings_file::{SettingsFile, Target};
-use crate::env::Env;
 use crate::hooks::Provider;
+use fairway_core::env::Env;
 
 /// The prefix of the ids of the plugin, in any marketplace.
 const PLUGIN: &str = "fairway@";

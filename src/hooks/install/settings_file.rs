@@ -6,10 +6,10 @@ use std::{fs, io};
 
 use anyhow::{Context as _, Result};
 
-use crate::domain::Refusal;
-use crate::env::Env;
 use crate::hooks::Provider;
-use crate::os::files;
+use fairway_core::domain::Refusal;
+use fairway_core::env::Env;
+use fairway_core::os::files;
 
 const MAX_SETTINGS_BYTES: u64 = 4 << 20;
 /// How many symbolic links are followed.

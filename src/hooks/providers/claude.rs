@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::actions::agents::hook::{HookEvent, Reply, StartKind, ToolEnd};
-use crate::domain::rules::screen_dialog::question_with_choices;
-use crate::domain::usage::{ToolUse, TranscriptSlice, Turn, Usage};
 use crate::hooks::CANARY;
 use crate::hooks::payload::Payload;
 use crate::hooks::provider::{
     EventSpec, HookOutput, HooksSwitch, Provider, ProviderSpec, WakeHook, describe_end, is_tool_event,
 };
 use crate::hooks::transcripts::lines::{non_empty_text, parse_if_contains, timestamp, token_count};
-use crate::os::exit_reason::ExitReason;
+use fairway_actions::agents::hook::{HookEvent, Reply, StartKind, ToolEnd};
+use fairway_core::domain::rules::screen_dialog::question_with_choices;
+use fairway_core::domain::usage::{ToolUse, TranscriptSlice, Turn, Usage};
+use fairway_core::os::exit_reason::ExitReason;
 
 pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
     label: "claude",

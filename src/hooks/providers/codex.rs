@@ -7,15 +7,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::claude;
-use crate::actions::agents::hook::HookEvent;
-use crate::domain::usage::{TranscriptSlice, Turn, Usage};
-use crate::guard::finds_own_program;
 use crate::hooks::CANARY;
 use crate::hooks::install::shell_command;
 use crate::hooks::payload::Payload;
 use crate::hooks::provider::{EventSpec, HookOutput, Provider, ProviderSpec, describe_end};
 use crate::hooks::transcripts::lines::{self, non_empty_text, parse_if_contains, timestamp, token_count};
-use crate::os::exit_reason::ExitReason;
+use fairway_actions::agents::hook::HookEvent;
+use fairway_core::domain::usage::{TranscriptSlice, Turn, Usage};
+use fairway_core::guard::finds_own_program;
+use fairway_core::os::exit_reason::ExitReason;
 
 /// Codex's maximum timeout of these events, in seconds.
 const SHORT_EVENTS: &[&str] = &["SessionEnd", "Interrupt"];

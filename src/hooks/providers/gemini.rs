@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::actions::agents::guard::ToolCall;
-use crate::actions::agents::hook::{HookEvent, Reply, StartKind, ToolEnd};
-use crate::domain::usage::{ToolUse, TranscriptSlice, Turn, Usage};
 use crate::hooks::CANARY;
 use crate::hooks::install::shell_command;
 use crate::hooks::payload::Payload;
 use crate::hooks::provider::{EventSpec, HookOutput, Provider, ProviderSpec, describe_end};
 use crate::hooks::transcripts::lines::{non_empty_text, parse_if_contains, timestamp, token_count};
-use crate::os::exit_reason::ExitReason;
+use fairway_actions::agents::guard::ToolCall;
+use fairway_actions::agents::hook::{HookEvent, Reply, StartKind, ToolEnd};
+use fairway_core::domain::usage::{ToolUse, TranscriptSlice, Turn, Usage};
+use fairway_core::os::exit_reason::ExitReason;
 
 pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
     label: "gemini",

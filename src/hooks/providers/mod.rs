@@ -30,7 +30,7 @@ mod tests {
     use super::*;
     use crate::hooks::install::{Target, check_loadable, entries, manual_steps};
     use crate::hooks::provider::{EventSpec, HookOutput, ProviderSpec};
-    use crate::os::exit_reason::ExitReason;
+    use fairway_core::os::exit_reason::ExitReason;
 
     const CLAUDE: Provider = claude::PROVIDER;
     const CODEX: Provider = codex::PROVIDER;

@@ -8,7 +8,7 @@ use std::path::Path;
 use nix::libc::{O_CLOEXEC, O_NONBLOCK};
 use serde_json::Value;
 
-use crate::env::Timestamp;
+use fairway_core::env::Timestamp;
 
 /// How many bytes a line may have; a longer one is skipped.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;

@@ -6,8 +6,8 @@
 use std::io;
 use std::path::Path;
 
-use crate::domain::usage::TranscriptSlice;
 use crate::hooks::Provider;
+use fairway_core::domain::usage::TranscriptSlice;
 
 pub(super) mod lines;
 
@@ -32,7 +32,7 @@ pub fn read_since(provider: &str, path: &Path, offset: u64) -> io::Result<Transc
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::usage::Usage;
+    use fairway_core::domain::usage::Usage;
     use std::fs;
 
     use super::*;

@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use super::tool::{Outcome, ToolCall, tool};
-use crate::actions::queue::checkpoint::{self, NewCheckpoint};
-use crate::domain::checkpoint::CheckpointState;
 use crate::mcp::reply::Reply;
+use fairway_actions::queue::checkpoint::{self, NewCheckpoint};
+use fairway_core::domain::checkpoint::CheckpointState;
 
 /// The owner of the next step while the question is open.
 const OWNER: &str = "person";

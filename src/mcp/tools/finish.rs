@@ -5,10 +5,10 @@ use rmcp::schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::tool::{Outcome, ToolCall, tool};
-use crate::actions::queue::handoff::{self, NewHandoff};
-use crate::actions::queue::task::{done, release, transition};
-use crate::domain::{LaneName, Refusal, Role};
 use crate::mcp::reply::Reply;
+use fairway_actions::queue::handoff::{self, NewHandoff};
+use fairway_actions::queue::task::{done, release, transition};
+use fairway_core::domain::{LaneName, Refusal, Role};
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -6,9 +6,9 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::tool::{Outcome, ToolCall, tool};
-use crate::actions::mail::inbox;
-use crate::domain::Refusal;
 use crate::mcp::reply::Reply;
+use fairway_actions::mail::inbox;
+use fairway_core::domain::Refusal;
 
 /// The longest wait: clients give a call up after a minute.
 const MAX_WAIT_SECONDS: u64 = 50;

@@ -15,7 +15,7 @@ use rmcp::model;
 
 pub(super) use tool::{Tool, ToolCall};
 
-use crate::guard::OWN_TOOLS;
+use fairway_core::guard::OWN_TOOLS;
 
 /// The name of the server, as clients are configured with it.
 pub const SERVER: &str = "fairway";

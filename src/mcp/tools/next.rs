@@ -6,17 +6,17 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::tool::{Outcome, ToolCall, tool};
-use crate::actions::agents::decisions;
-use crate::actions::queue::review::comments;
-use crate::actions::queue::task::claim::{ClaimRequest, LaneScope};
-use crate::actions::queue::task::ready::{self, ReadyFor};
-use crate::actions::queue::task::{claimed_task, list};
-use crate::actions::{App, sessions};
-use crate::domain::TaskId;
-use crate::domain::quote::{Mark, quote};
-use crate::env::vars;
 use crate::mcp::reply::Reply;
-use crate::wire::TaskView;
+use fairway_actions::agents::decisions;
+use fairway_actions::queue::review::comments;
+use fairway_actions::queue::task::claim::{ClaimRequest, LaneScope};
+use fairway_actions::queue::task::ready::{self, ReadyFor};
+use fairway_actions::queue::task::{claimed_task, list};
+use fairway_actions::{App, sessions};
+use fairway_core::domain::TaskId;
+use fairway_core::domain::quote::{Mark, quote};
+use fairway_core::env::vars;
+use fairway_core::wire::TaskView;
 
 /// The most tasks that are listed with the reason why they are not ready.
 const MAX_WAITING: usize = 5;

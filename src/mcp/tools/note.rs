@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use super::tool::{Outcome, ToolCall, tool};
-use crate::actions::queue::checkpoint;
-use crate::domain::TaskId;
 use crate::mcp::reply::Reply;
+use fairway_actions::queue::checkpoint;
+use fairway_core::domain::TaskId;
 
 tool! {
     name: "note",

@@ -6,10 +6,10 @@ use anyhow::Result;
 
 use super::next::one_line;
 use super::tool::{Outcome, ToolCall, tool};
-use crate::actions::core::lookup;
-use crate::actions::land::overlap::{self, Scope, Selection, wait};
 use crate::mcp::reply::Reply;
-use crate::wire::OverlapPairView;
+use fairway_actions::core::lookup;
+use fairway_actions::land::overlap::{self, Scope, Selection, wait};
+use fairway_core::wire::OverlapPairView;
 
 /// The most overlaps in the text.
 const MAX_SHOWN: usize = 10;

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use super::next::one_line;
 use super::tool::{self, Effect, Outcome, Tool, ToolCall};
-use crate::domain::Refusal;
-use crate::domain::quote::{Mark, quote};
-use crate::domain::terminal_input::TerminalInput;
 use crate::mcp::calls::Printed;
 use crate::mcp::reply::Reply;
-use crate::wire::exec_request::{self, ExecDocument, ExecRequest, RequestedCommand};
+use fairway_core::domain::Refusal;
+use fairway_core::domain::quote::{Mark, quote};
+use fairway_core::domain::terminal_input::TerminalInput;
+use fairway_core::wire::exec_request::{self, ExecDocument, ExecRequest, RequestedCommand};
 
 /// How many of the last lines of the output the text has.
 const MAX_OUTPUT_LINES: usize = 10;

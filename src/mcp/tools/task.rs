@@ -7,12 +7,12 @@ use serde_json::json;
 
 use super::next::{about, one_line};
 use super::tool::{Outcome, ToolCall, tool};
-use crate::actions::queue::task::list;
-use crate::actions::queue::{checkpoint, evidence, handoff, review};
-use crate::domain::handoff::HandoffStatus;
-use crate::domain::plural;
-use crate::domain::quote::{Mark, quote};
 use crate::mcp::reply::Reply;
+use fairway_actions::queue::task::list;
+use fairway_actions::queue::{checkpoint, evidence, handoff, review};
+use fairway_core::domain::handoff::HandoffStatus;
+use fairway_core::domain::plural;
+use fairway_core::domain::quote::{Mark, quote};
 
 /// The most records of a kind in the document.
 const MAX_RECORDS: usize = 20;

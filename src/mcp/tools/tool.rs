@@ -7,13 +7,13 @@ use rmcp::schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::actions::App;
-use crate::actions::agents::guard::{self, EntryPoint};
-use crate::actions::core::lookup;
-use crate::actions::queue::task::claimed_task;
-use crate::domain::{Refusal, SessionId, TaskId};
 use crate::mcp::calls::{Calls, Children};
 use crate::mcp::reply::{self, Reply};
+use fairway_actions::App;
+use fairway_actions::agents::guard::{self, EntryPoint};
+use fairway_actions::core::lookup;
+use fairway_actions::queue::task::claimed_task;
+use fairway_core::domain::{Refusal, SessionId, TaskId};
 
 /// The name by which guard rules know a shell.
 const SHELL_TOOL: &str = "Bash";

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use super::next::one_line;
 use super::tool::{Outcome, ToolCall, tool};
-use crate::domain::Refusal;
-use crate::domain::id::Label;
-use crate::domain::quote::{Mark, quote};
-use crate::domain::text_limits::MAX_BODY_BYTES;
 use crate::mcp::calls::Printed;
 use crate::mcp::reply::Reply;
+use fairway_core::domain::Refusal;
+use fairway_core::domain::id::Label;
+use fairway_core::domain::quote::{Mark, quote};
+use fairway_core::domain::text_limits::MAX_BODY_BYTES;
 
 /// The command's note on stderr for evidence without a commit.
 const NO_COMMIT: &str = "no commit recorded: there is none, or the worktree has changes";

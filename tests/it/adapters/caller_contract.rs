@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use fairway::os::poll_until;
+use fairway_core::os::poll_until;
 use serde_json::json;
 
 use super::{Caller, eventually, given};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use fairway::os::process::ProcessKey;
-use fairway::os::{poll_until, process_tree};
+use fairway_core::os::process::ProcessKey;
+use fairway_core::os::{poll_until, process_tree};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -140,7 +140,7 @@ fn minimal_script_passes_conformance() {
 
 /// Every operation of the protocol.
 fn all() -> Vec<&'static str> {
-    fairway::adapters::conformance::OPERATIONS.to_vec()
+    fairway_core::adapters::conformance::OPERATIONS.to_vec()
 }
 
 #[test]

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use fairway::os::process::{self, ProcStat, ProcessKey};
-use fairway::os::{poll_until, process_tree};
+use fairway_core::os::process::{self, ProcStat, ProcessKey};
+use fairway_core::os::{poll_until, process_tree};
 
 use crate::common::TestProject;
 use crate::common::test_project::{CommandOutput, FAIRWAY};

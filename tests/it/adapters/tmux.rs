@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use fairway::os::process::ProcessKey;
+use fairway_core::os::process::ProcessKey;
 use serde_json::{Value, json};
 
 use super::shared_checks::{assert_missing_sessions_are_reported, reader};

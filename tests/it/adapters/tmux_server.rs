@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use fairway::os::process::{ProcessKey, ProcessStatus};
+use fairway_core::os::process::{ProcessKey, ProcessStatus};
 use nix::sys::signal::Signal;
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-use fairway::os::process::ProcessStatus;
+use fairway_core::os::process::ProcessStatus;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use serde_json::json;
@@ -105,7 +105,7 @@ fn stop_ends_the_whole_tree() {
     let read = || fs::read_to_string(&pids).unwrap_or_default();
     eventually("all are up", || (read().lines().count() == 3).then_some(()));
     let keys: Vec<_> =
-        read().lines().map(|pid| fairway::os::process::ProcessKey::of(pid.parse().unwrap()).unwrap()).collect();
+        read().lines().map(|pid| fairway_core::os::process::ProcessKey::of(pid.parse().unwrap()).unwrap()).collect();
     // Panes that a person opened beside it go as well.
     tmux(&caller, &["split-window", "-t", "=s-x:", "cat"]);
     caller.said(&["stop", "x"]);

@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use fairway::actions::sessions::report::telemetry::{Turn, Usage, report};
-use fairway::domain::RunId;
+use fairway_actions::sessions::report::telemetry::{Turn, Usage, report};
+use fairway_core::domain::RunId;
 
 use crate::common::TestProject;
 use crate::common::test_project::{CommandOutput, FAIRWAY};

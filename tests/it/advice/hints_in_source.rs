@@ -6,7 +6,11 @@ use std::path::Path;
 
 use regex::Regex;
 
-const FILES: [&str; 3] = ["src/domain/refusal/mod.rs", "src/domain/refusal/hints.rs", "src/actions/core/errors.rs"];
+const FILES: [&str; 3] = [
+    "crates/fairway-core/src/domain/refusal/mod.rs",
+    "crates/fairway-core/src/domain/refusal/hints.rs",
+    "crates/fairway-actions/src/core/errors.rs",
+];
 
 /// The purposes: what stands in a text before the colon and a command. Values in them are `{…}`.
 pub(super) fn purposes() -> BTreeSet<String> {

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use fairway::os::poll_until::poll_until;
+use fairway_core::os::poll_until::poll_until;
 use serde_json::Value;
 
 use crate::common::agent_programs::Agent;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use fairway::config::session_variables;
+use fairway_core::config::session_variables;
 
 use super::Scene;
 use crate::common::agent_programs::Agent;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use fairway::config;
-use fairway::domain::rules::screen_state;
-use fairway::os::poll_until::poll_until;
+use fairway_core::config;
+use fairway_core::domain::rules::screen_state;
+use fairway_core::os::poll_until::poll_until;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 

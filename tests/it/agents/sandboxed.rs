@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 use std::{env, fs};
 
-use fairway::os::poll_until::poll_until;
+use fairway_core::os::poll_until::poll_until;
 use serde_json::json;
 
 use crate::common::agent_programs::Agent;

@@ -4,8 +4,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use fairway::api_client::ApiClient;
-use fairway::os::poll_until;
+use fairway_core::api_client::ApiClient;
+use fairway_core::os::poll_until;
 use serde_json::json;
 
 use super::Scene;

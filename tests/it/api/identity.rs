@@ -189,5 +189,5 @@ fn untrusted_refresh_command_is_not_run() {
 
 /// Now, in milliseconds since 1970.
 fn world_now() -> i64 {
-    fairway::env::Clock::System.now().millis()
+    fairway_core::env::Clock::System.now().millis()
 }

@@ -34,8 +34,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 use std::{fs, thread};
 
-use fairway::api_client::ApiClient;
-use fairway::os::poll_until;
+use fairway_core::api_client::ApiClient;
+use fairway_core::os::poll_until;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};

@@ -42,7 +42,7 @@ fn change_wants_full_access_and_the_pages_own_origin() {
     let done = client.post_with("/act", &own, &fields);
     assert!(done.status == 200 && done.body.contains("allowed Bash of s1"), "{}", done.body);
     let approval = &world.json(["approvals", "list", "--all"])[0];
-    let person = format!("{}@{}", fairway::os::user::name(), fairway::os::host::name());
+    let person = format!("{}@{}", fairway_core::os::user::name(), fairway_core::os::host::name());
     assert_eq!((&approval["status"], &approval["answered_by"]), (&json!("allowed"), &json!(person)));
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use fairway::os::lock::SharedLock;
+use fairway_core::os::lock::SharedLock;
 use nix::sys::socket::{setsockopt, sockopt};
 
 use super::page_client::open;

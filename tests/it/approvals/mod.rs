@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use fairway::actions::App;
-use fairway::actions::agents::approval;
-use fairway::domain::{Actor, RunId, SessionId};
-use fairway::env::Env;
+use fairway_actions::App;
+use fairway_actions::agents::approval;
+use fairway_core::domain::{Actor, RunId, SessionId};
+use fairway_core::env::Env;
 use serde_json::{Value, json};
 
 use crate::common::reexec::{part, part_dir, reexec};
@@ -27,7 +27,7 @@ fn app(root: PathBuf) -> App {
 /// The part of a hook: asks, waits so many milliseconds as its part says, and prints what came of it.
 fn run_part(part: &str) {
     let app = app(part_dir());
-    let session = app.read(|tx| fairway::actions::core::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
+    let session = app.read(|tx| fairway_actions::core::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
     let input = json!({ "command": format!("deploy --token {CANARY}"), "API_KEY": CANARY });
     let (id, _awaited) = approval::request(&app, &session, "acme", "Bash", &input, approval::Waits::Hook).unwrap();
     let answered = approval::wait(&app, id, Duration::from_millis(part.parse().unwrap())).unwrap();
@@ -151,7 +151,7 @@ fn provider_activity_ends_the_wait() {
     let hook = hook(&world, "approvals::provider_activity_ends_the_wait", 60_000);
     let id = wait_for_approval(&world)["id"].to_string();
     let app = app(world.root());
-    let session = app.read(|tx| fairway::actions::core::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
+    let session = app.read(|tx| fairway_actions::core::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
     // Another tool of the same turn has run: that says nothing about this one.
     app.transaction(|tx| approval::expire_pending(tx, &session, Some("Read"))).unwrap();
     assert_eq!(wait_for_approval(&world)["status"], "pending");

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
-use fairway::os::pty;
-use fairway::os::terminal::Size;
+use fairway_core::os::pty;
+use fairway_core::os::terminal::Size;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};

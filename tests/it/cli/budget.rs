@@ -1,7 +1,7 @@
 //! `fairway budget …`.
 
-use fairway::actions::sessions::report::telemetry::{Turn, Usage, report};
-use fairway::domain::RunId;
+use fairway_actions::sessions::report::telemetry::{Turn, Usage, report};
+use fairway_core::domain::RunId;
 
 use crate::common::{TestProject, fixtures};
 use crate::runtime::app;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use fairway::os::poll_until;
+use fairway_core::os::poll_until;
 
 use super::land::{NO_GATES, project, status, submitted};
 use crate::common::TestProject;

@@ -288,7 +288,7 @@ fn empty_sections_are_harmless() {
 fn example_configuration_is_valid() {
     let world = TestProject::uninitialized();
     let example = world.run(["config", "example"]).exits(0).stdout;
-    assert_eq!(example, fairway::config::example());
+    assert_eq!(example, fairway_core::config::example());
     fs::write(world.root().join(".fairway.toml"), example).unwrap();
     world.run(["config", "check"]).exits(0);
 }

@@ -30,7 +30,7 @@ fn program_that_is_run_is_logged_with_its_exit_and_without_its_arguments() {
     let run = world.run(["lane", "add", "cart", "--create-worktree", "--debug"]).exits(0);
     let is_git = |line: &&str| line.contains(":program{program=") && line.contains("/git pid=");
     let lines: Vec<&str> = run.stderr.lines().filter(is_git).collect();
-    assert!(lines.iter().any(|line| line.contains("exit=Code(0)}: fairway::os::capture: close")), "{run:?}");
+    assert!(lines.iter().any(|line| line.contains("exit=Code(0)}: fairway_core::os::capture: close")), "{run:?}");
     assert!(!run.stderr.contains("worktree add") && !run.stderr.contains("lane/cart"), "{run:?}");
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Instant;
 
-use fairway::os::process_tree;
+use fairway_core::os::process_tree;
 
 use crate::common::terminal::at_terminal;
 use crate::common::{TestProject, tree_snapshot};

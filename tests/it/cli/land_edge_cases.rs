@@ -470,8 +470,8 @@ fn interrupted_landing_is_told_by_doctor_until_the_next_completes_it() {
     assert!(told[1]["message"].as_str().unwrap().contains(&format!("landing 2 of {task}, started at ")), "{told:#?}");
     // A landing that is at work is none.
     let runtime = world.root().join(".fairway/runtime");
-    fairway::os::files::private_dir(&runtime).unwrap();
-    let lock = fairway::os::lock::FileLock::try_acquire(&runtime.join("land.lock")).unwrap().unwrap();
+    fairway_core::os::files::private_dir(&runtime).unwrap();
+    let lock = fairway_core::os::lock::FileLock::try_acquire(&runtime.join("land.lock")).unwrap().unwrap();
     assert!(found().is_empty());
     drop(lock);
     world.run(["doctor", "--fix"]);

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use fairway::os::lock::SharedLock;
+use fairway_core::os::lock::SharedLock;
 use serde_json::{Value, json};
 
 use super::land::{NO_GATES, commit, lane_dir, project, submitted};

@@ -464,7 +464,7 @@ fn diff_since_an_event_shows_the_changes_after_it() {
         assert_eq!(conn.execute(at, rusqlite::params![seq, seconds]).unwrap(), 1);
     };
     world.git(&tree, &["config", "user.useConfigOnly", "true"]);
-    let later = (fairway::env::Clock::System.now().millis() / 1_000 + 60).to_string();
+    let later = (fairway_core::env::Clock::System.now().millis() / 1_000 + 60).to_string();
     fs::write(tree.join("after.txt"), "two\n").unwrap();
     world.git(&tree, &["add", "--all"]);
     let mut late = world.command("git");

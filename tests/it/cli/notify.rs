@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use fairway::os::poll_until;
+use fairway_core::os::poll_until;
 use serde_json::{Value, json};
 
 use crate::common::terminal::at_terminal;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use fairway::os::poll_until;
+use fairway_core::os::poll_until;
 use serde_json::Value;
 
 use crate::common::{TestProject, fixtures};
 
 fn me() -> String {
-    fairway::os::user::name()
+    fairway_core::os::user::name()
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use fairway::actions::sessions::report::telemetry::{Turn, Usage, report};
-use fairway::domain::RunId;
-use fairway::env::Timestamp;
+use fairway_actions::sessions::report::telemetry::{Turn, Usage, report};
+use fairway_core::domain::RunId;
+use fairway_core::env::Timestamp;
 use serde_json::{Value, json};
 
 use super::land::{NO_GATES, commit, lane_dir, main_commit, project, status, submitted};

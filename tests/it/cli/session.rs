@@ -96,7 +96,7 @@ fn upsert_and_show_print_every_field() {
         "fairway session upsert --id be-1 --provider acme --external-session-id x1 --status running --quiet",
         "fairway session upsert --id be-2 --role backend --provider acme --external-session-id x1",
     ]);
-    insta::assert_snapshot!(transcript.replace(&fairway::os::host::identity().name, "[host]"), @"
+    insta::assert_snapshot!(transcript.replace(&fairway_core::os::host::identity().name, "[host]"), @"
     $ fairway session upsert --id be-1 --role backend --provider acme --backend tmux --socket /run/s --pane %1 --name be
     new session be-1: running
     $ fairway session upsert --backend tmux --socket /run/s --pane %1 --external-session-id x1 --branch topic --status stale

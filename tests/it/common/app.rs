@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use fairway::actions::App;
-use fairway::config::{Layers, Project, Settings};
-use fairway::domain::{Actor, SessionId};
-use fairway::env::Env;
+use fairway_actions::App;
+use fairway_core::config::{Layers, Project, Settings};
+use fairway_core::domain::{Actor, SessionId};
+use fairway_core::env::Env;
 
 /// The context of a use case in the project at this root, with its own configuration.
 pub fn app(root: &Path, env: Env, actor: Actor) -> App {

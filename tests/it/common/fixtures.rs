@@ -64,9 +64,9 @@ pub fn add_approval(world: &TestProject, session: &str, tool: &str, answerable: 
 /// This process waits for the answer to an approval, until it ends.
 pub fn await_answer(world: &TestProject, id: i64) {
     let dir = world.root().join(".fairway/runtime/attended");
-    fairway::os::files::private_dir(dir.parent().unwrap()).unwrap();
-    fairway::os::files::private_dir(&dir).unwrap();
-    let lock = fairway::os::lock::SharedLock::acquire_waiting(&dir.join(format!("approval:{id}"))).unwrap();
+    fairway_core::os::files::private_dir(dir.parent().unwrap()).unwrap();
+    fairway_core::os::files::private_dir(&dir).unwrap();
+    let lock = fairway_core::os::lock::SharedLock::acquire_waiting(&dir.join(format!("approval:{id}"))).unwrap();
     std::mem::forget(lock);
 }
 

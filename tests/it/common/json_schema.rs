@@ -2,7 +2,7 @@
 //! the schema of an object does not name is wrong, unless the schema says what others may be; so is a time that the schema
 //! does not call one.
 
-use fairway::env::Timestamp;
+use fairway_core::env::Timestamp;
 use serde_json::Value;
 
 /// The first thing that is wrong, with its place.

@@ -74,7 +74,7 @@ impl TestProject {
         conn.execute(
             "UPDATE agent_sessions SET backend = 'exec:yes', host = ?2, host_id = NULL, adapter_script = ?3, adapter_state = ?4 \
              WHERE id = ?1",
-            (session, fairway::os::host::identity().name, script.display().to_string(), state),
+            (session, fairway_core::os::host::identity().name, script.display().to_string(), state),
         )
         .unwrap();
         self.trust_script(&script);
@@ -82,10 +82,10 @@ impl TestProject {
 
     /// Has the user of this world trust a script, as a launch with it would.
     fn trust_script(&self, script: &std::path::Path) {
-        let mut env = fairway::env::Env::from_process();
+        let mut env = fairway_core::env::Env::from_process();
         env.home = Some(self.dir().join("home"));
         let root = self.root().canonicalize().unwrap();
-        fairway::config::trust::remember_script(&env, &root, script).unwrap();
+        fairway_core::config::trust::remember_script(&env, &root, script).unwrap();
     }
 
     /// A world of its own like this one, ready for the verb's call.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use fairway::os::poll_until::poll_until;
+use fairway_core::os::poll_until::poll_until;
 use rusqlite::Connection;
 use serde_json::Value;
 

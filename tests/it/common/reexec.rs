@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use fairway::os::poll_until;
+use fairway_core::os::poll_until;
 
 use super::TestProject;
 

@@ -5,8 +5,8 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fairway::os::pty;
-use fairway::os::terminal::Size;
+use fairway_core::os::pty;
+use fairway_core::os::terminal::Size;
 
 /// How long a command may take to ask what a step waits for, or to end.
 const LIMIT: Duration = Duration::from_secs(60);

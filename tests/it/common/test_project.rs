@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 
-use fairway::env::Timestamp;
+use fairway_core::env::Timestamp;
 use rusqlite::OpenFlags;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -307,7 +307,7 @@ impl TestProject {
 
     /// Text without what differs from run to run: this world's folder, the user, the host, and where its ids begin.
     pub fn redacted(&self, text: &str) -> String {
-        let user = format!("{}@{}", fairway::os::user::name(), fairway::os::host::name());
+        let user = format!("{}@{}", fairway_core::os::user::name(), fairway_core::os::host::name());
         let text = text.replace(&*self.dir.path().to_string_lossy(), "[world]").replace(&user, "[user]");
         let text = without_machine(&text).replace(&self.id_prefix(), "-7000-8000-0000");
         // The column of a timeline's actors is as wide as the user and host are long.

@@ -223,7 +223,7 @@ impl Normal {
     fn new(world: &TestProject) -> Self {
         Self {
             dir: world.dir().to_string_lossy().into_owned(),
-            user: format!("{}@{}", fairway::os::user::name(), fairway::os::host::name()),
+            user: format!("{}@{}", fairway_core::os::user::name(), fairway_core::os::host::name()),
             jobs: BTreeMap::new(),
         }
     }

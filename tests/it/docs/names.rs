@@ -7,9 +7,10 @@ use regex::Regex;
 
 use super::markdown::prose;
 use super::{pages, root, text};
+use crate::common::rust_files::SOURCES;
 
 /// The directories whose files documents name by their path from the root.
-const DIRS: &[&str] = &["src", "tests", "benches", "examples", "session-adapters"];
+const DIRS: &[&str] = &["src", "crates", "tests", "benches", "examples", "session-adapters"];
 
 /// Every file and directory that a document may name, by its path from the root.
 fn tree() -> Vec<String> {
@@ -43,7 +44,7 @@ const SCHEMAS: &str = "cli::schemas::";
 /// Whether a name such as `cli::claim::` or `docs::names::a_test` is a module, or a test in one: of `tests/it`, else of `src`.
 fn is_test(name: &str) -> bool {
     let source = |path: &[&str]| {
-        ["tests/it", "src"].iter().find_map(|dir| {
+        ["tests/it"].iter().chain(&SOURCES).find_map(|dir| {
             let path = root().join(dir).join(path.join("/"));
             fs::read_to_string(path.with_extension("rs")).or_else(|_| fs::read_to_string(path.join("mod.rs"))).ok()
         })
@@ -121,7 +122,7 @@ fn names_that_lead_to_nothing_are_found() {
     for there in [
         "`tests/it/docs/names.rs`, `docs::names::named_files_and_tests_exist`",
         "`cli/…/claim.rs` and `src/cli/NOUN/VERB.rs`",
-        "in `src/domain/`, by cargo nextest run -E 'test(/^cli::claim::/)'",
+        "in `crates/fairway-core/src/domain/`, by cargo nextest run -E 'test(/^cli::claim::/)'",
         "the test `glossary`, and test(named_files_and_tests_exist)",
     ] {
         let (count, unknown) = of(there);

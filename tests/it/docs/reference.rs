@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::{is_update, root, text};
 use crate::common::TestProject;
+use crate::common::rust_files::SOURCES;
 
 /// The line before a generated part.
 pub const BEGIN: &str = "<!-- generated: UPDATE_DOCS=1 writes it anew -->\n";
@@ -110,7 +111,7 @@ fn cli_reference_is_the_help_of_every_command() {
 #[test]
 fn config_reference_has_every_key() {
     let (mut generated, mut section) = (String::new(), String::new());
-    for key in &fairway::config::KEYS {
+    for key in &fairway_core::config::KEYS {
         let (parent, name) = (key.section, key.name);
         if parent != section {
             parent.clone_into(&mut section);
@@ -149,7 +150,7 @@ fn walk(dir: &Path, found: &mut BTreeSet<String>) {
 #[test]
 fn env_reference_has_every_variable() {
     let mut used = BTreeSet::new();
-    for dir in ["src", "session-adapters", "examples", "packaging"] {
+    for dir in SOURCES.into_iter().chain(["session-adapters", "examples", "packaging"]) {
         walk(&root().join(dir), &mut used);
     }
     let rows: String =

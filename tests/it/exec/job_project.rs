@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use fairway::os::process::ProcessKey;
-use fairway::os::{poll_until, process_tree};
+use fairway_core::os::process::ProcessKey;
+use fairway_core::os::{poll_until, process_tree};
 use rusqlite::Connection;
 use serde_json::Value;
 

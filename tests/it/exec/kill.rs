@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use fairway::os::{poll_until, socket};
+use fairway_core::os::{poll_until, socket};
 
 use super::job_project::{JobProject, WAIT_TIMEOUT};
 use crate::common::TestProject;

@@ -10,10 +10,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use fairway::domain::job::JobId;
-use fairway::os::lock::InheritableLock;
-use fairway::supervisor::JobDir;
-use fairway::supervisor::job_dir::StartSpec;
+use fairway_core::domain::job::JobId;
+use fairway_core::os::lock::InheritableLock;
+use fairway_core::supervisor::JobDir;
+use fairway_core::supervisor::job_dir::StartSpec;
 use rusqlite::Connection;
 
 use super::job_project::{JobProject, job_dirs_without_row};
@@ -80,7 +80,7 @@ fn spawning(place: &JobProject<'_>, policy: &str) -> Command {
 fn settled(place: &JobProject<'_>, about: &str) {
     // A process that the killed one started may still be taking the run over.
     let rows =
-        fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(100), || {
+        fairway_core::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(100), || {
             place.run(["session", "reconcile"]).exits(0);
             let rows = place.rows();
             rows.iter().all(super::job_project::Row::is_final).then_some(rows)
@@ -275,7 +275,7 @@ fn control_that_starts_before_recording_leaves_a_child() {
         let place = strace::copy(&template, &world.dir().join(format!("point-{number}")));
         strace::killed_at(&world, &place, Reach::Tree, &reexec(&world, NAME, "early", &place), point);
         let recorded: i64 = early(&place).query_row("SELECT count(*) FROM begun", [], |row| row.get(0)).unwrap();
-        let ran = fairway::os::poll_until::poll_until(Duration::from_secs(2), Duration::from_millis(20), || {
+        let ran = fairway_core::os::poll_until::poll_until(Duration::from_secs(2), Duration::from_millis(20), || {
             place.join("ran").exists().then_some(())
         });
         off += i32::from(ran.is_some() && recorded == 0);

@@ -4,8 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::{Duration, Instant};
 
-use fairway::os::poll_until;
-use fairway::os::process::ProcessKey;
+use fairway_core::os::poll_until;
+use fairway_core::os::process::ProcessKey;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use fairway::actions::jobs::worker;
-use fairway::env::Env;
-use fairway::os::poll_until;
-use fairway::os::process::ProcessKey;
+use fairway_actions::jobs::worker;
+use fairway_core::env::Env;
+use fairway_core::os::poll_until;
+use fairway_core::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 
 use super::job_project::{JobProject, Row, WAIT_TIMEOUT};

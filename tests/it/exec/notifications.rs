@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use fairway::os::process::{ProcessKey, ProcessStatus};
+use fairway_core::os::process::{ProcessKey, ProcessStatus};
 use nix::sys::signal::Signal;
 use rusqlite::Connection;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use fairway::os::poll_until;
+use fairway_core::os::poll_until;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use serde_json::{Value, json};

@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
-use fairway::os::poll_until;
-use fairway::os::process::ProcessKey;
+use fairway_core::os::poll_until;
+use fairway_core::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 
 use super::job_project::{JobProject, WAIT_TIMEOUT};
@@ -155,7 +155,7 @@ fn second_worker_waits_until_the_first_ends() {
     let worker = place.fairway(["exec", "worker", "--json"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
     let pid = i32::try_from(worker.id()).unwrap();
     let lock = place.dir.join(".fairway/runtime/exec-worker.lock");
-    seen(&place, || fairway::os::lock::InheritableLock::is_locked(&lock).unwrap().then_some(()));
+    seen(&place, || fairway_core::os::lock::InheritableLock::is_locked(&lock).unwrap().then_some(()));
     assert_eq!(place.json(["exec", "worker", "--until-empty"])["busy"], true, "it is not needed");
     // A service waits for its turn.
     let second = place.fairway(["exec", "worker", "--json"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
@@ -171,7 +171,7 @@ fn second_worker_waits_until_the_first_ends() {
     let done = crate::common::test_project::CommandOutput::from(worker.wait_with_output().unwrap()).exits(0).json();
     assert_eq!((done["busy"].as_bool(), done["begun"].as_u64()), (Some(false), Some(1)), "{done:#}");
     assert_eq!(done["runs_recovered"][0]["run_id"], first.as_str());
-    seen(&place, || fairway::os::lock::InheritableLock::is_locked(&lock).unwrap().then_some(()));
+    seen(&place, || fairway_core::os::lock::InheritableLock::is_locked(&lock).unwrap().then_some(()));
     ProcessKey::of(service).unwrap().signal(Signal::SIGTERM).unwrap();
     let done = crate::common::test_project::CommandOutput::from(second.wait_with_output().unwrap()).exits(0).json();
     assert_eq!(done["busy"], false, "it had its turn: {done:#}");

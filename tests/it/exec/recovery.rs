@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
-use fairway::os::lock::InheritableLock;
-use fairway::os::poll_until;
-use fairway::os::process::ProcessKey;
+use fairway_core::os::lock::InheritableLock;
+use fairway_core::os::poll_until;
+use fairway_core::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 
 use super::job_project::{JobProject, Row, WAIT_TIMEOUT};
@@ -152,7 +152,7 @@ fn jobs_of_another_boot_or_ended_session_are_lost() {
     assert_eq!(row(&place, &unbegun).attempt, 1);
     assert_eq!(row(&place, &elsewhere).status, "running");
     // A row of an earlier version matches by name.
-    set(&format!("host = '{}', host_id = NULL", fairway::os::host::identity().name), &elsewhere);
+    set(&format!("host = '{}', host_id = NULL", fairway_core::os::host::identity().name), &elsewhere);
     fs::write(place.dir.join("go"), "").unwrap();
     place.run(["exec", "wait", &elsewhere]);
     place.wait_all_final("four runs");

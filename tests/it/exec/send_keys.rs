@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use fairway::os::poll_until;
+use fairway_core::os::poll_until;
 use serde_json::Value;
 
 use super::job_project::{JobProject, WAIT_TIMEOUT};

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use fairway::os::poll_until;
+use fairway_core::os::poll_until;
 
 use super::job_project::{JobProject, WAIT_TIMEOUT};
 use crate::common::TestProject;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
-use fairway::os::poll_until;
-use fairway::os::process::ProcessKey;
+use fairway_core::os::poll_until;
+use fairway_core::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 

@@ -77,7 +77,7 @@ fn killed_supervisors_and_waiters_leave_true_records() {
     }
     fs::write(place.dir.join("go"), "").unwrap();
     let done =
-        fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(100), || {
+        fairway_core::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(100), || {
             place.run(["session", "reconcile"]).exits(0);
             place.rows().iter().all(Row::is_final).then_some(())
         });
@@ -107,7 +107,7 @@ fn state_after_a_kill_is_true_and_reads_run_nothing() {
         );
         let run = place.spawn(["--recovery", policy, "--shell", &text]);
         let began = |count| {
-            let seen = fairway::os::poll_until::poll_until(
+            let seen = fairway_core::os::poll_until::poll_until(
                 super::job_project::WAIT_TIMEOUT,
                 Duration::from_millis(20),
                 || (place.count(&file, "began") == count).then_some(()),
@@ -116,10 +116,11 @@ fn state_after_a_kill_is_true_and_reads_run_nothing() {
         };
         began(1);
         place.supervisor(&run).unwrap().signal(Signal::SIGKILL).unwrap();
-        let seen =
-            fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(10), || {
-                (place.json(["exec", "poll", &run])["supervised"] == false).then_some(())
-            });
+        let seen = fairway_core::os::poll_until::poll_until(
+            super::job_project::WAIT_TIMEOUT,
+            Duration::from_millis(10),
+            || (place.json(["exec", "poll", &run])["supervised"] == false).then_some(()),
+        );
         assert!(seen.is_some(), "{policy}: {:?}", place.rows());
         let before = place.rows();
         place.json(["exec", "list"]);

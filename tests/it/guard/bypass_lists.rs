@@ -37,6 +37,6 @@ fn denial_names_the_rule_and_the_reason() {
         "{doubt:?}"
     );
     // Without a rule that speaks of commands nobody parses anything.
-    let silent = fairway::guard::Rules::default();
+    let silent = fairway_core::guard::Rules::default();
     assert!(judged(&silent, "git push -f '").allowed);
 }

@@ -4,8 +4,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use fairway::domain::Role;
-use fairway::guard::{PathLocation, Paths, Rule, Rules, ShellInput, ToolCallFacts, evaluate};
+use fairway_core::domain::Role;
+use fairway_core::guard::{PathLocation, Paths, Rule, Rules, ShellInput, ToolCallFacts, evaluate};
 
 use super::{cases, no_force_push};
 

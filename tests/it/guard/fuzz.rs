@@ -1,6 +1,6 @@
 //! Texts that nobody would write: no panic, no way through.
 
-use fairway::guard::MAX_STEPS;
+use fairway_core::guard::MAX_STEPS;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -17,7 +17,7 @@ fn corpus_is_decided_without_a_panic() {
         let (rules, text) = (rules.clone(), text.clone());
         let shown: String = text.chars().take(80).collect();
         let judged =
-            fairway::os::time_limit::run_on_big_stack(256 << 20, std::time::Duration::from_secs(20), move || {
+            fairway_core::os::time_limit::run_on_big_stack(256 << 20, std::time::Duration::from_secs(20), move || {
                 let _ = judged(&rules, &text);
                 // Whatever it is, a forced push behind it is one, or the text is none.
                 !judged(&rules, &format!("{text}\n\ngit push -f")).allowed
@@ -57,10 +57,11 @@ fn deep_and_long_texts_are_denied_and_break_nothing() {
         for depth in [10, 100, 1_000] {
             let text = format!("{}git push -f{}", open.repeat(depth), close.repeat(depth));
             let rules = rules.clone();
-            let judged =
-                fairway::os::time_limit::run_on_big_stack(256 << 20, std::time::Duration::from_secs(30), move || {
-                    judged(&rules, &text)
-                });
+            let judged = fairway_core::os::time_limit::run_on_big_stack(
+                256 << 20,
+                std::time::Duration::from_secs(30),
+                move || judged(&rules, &text),
+            );
             // No answer in time is a no as well; a crash of the process would not be.
             if let Some(judged) = judged {
                 // The first end closes the outermost document: what stands before it is its text.

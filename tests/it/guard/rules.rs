@@ -1,6 +1,6 @@
 //! Roles, defaults, and which rule wins.
 
-use fairway::guard::{Action, DefaultAction, Rule, Rules};
+use fairway_core::guard::{Action, DefaultAction, Rule, Rules};
 use serde_json::json;
 
 use super::{check, check_text, judged, world_with};

@@ -1,7 +1,7 @@
 //! Rules and calls that are built without a file. The benchmarks include this file.
 
-use fairway::domain::Role;
-use fairway::guard::{
+use fairway_core::domain::Role;
+use fairway_core::guard::{
     Action, DefaultAction, Evaluation, PathLocation, Paths, Rule, Rules, ShellInput, ToolCallFacts, evaluate,
 };
 

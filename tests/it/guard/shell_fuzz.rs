@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::time::{Duration, Instant};
 
-use fairway::guard::MAX_STEPS;
+use fairway_core::guard::MAX_STEPS;
 
 use super::differential::{Cage, may_run, variants};
 use super::{cases, judged, no_force_push};

@@ -1,7 +1,7 @@
 //! The work that a text costs, in counted steps: nestings of every opening, alone and in pairs, from a line to the largest text.
 
-use fairway::guard::MAX_STEPS;
-use fairway::os::time_limit;
+use fairway_core::guard::MAX_STEPS;
+use fairway_core::os::time_limit;
 
 use super::{judged, no_force_push};
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use fairway::cli;
-use fairway::guard::OWN_VERBS;
+use fairway_core::guard::OWN_VERBS;
 use serde_json::json;
 
 use super::via_server::Server;

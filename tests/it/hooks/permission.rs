@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use fairway::os::poll_until;
+use fairway_core::os::poll_until;
 use serde_json::{Value, json};
 
 use super::{VENDORS, command, denied, event, silent, started};

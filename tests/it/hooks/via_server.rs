@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use std::{fs, thread};
 
-use fairway::os::poll_until;
+use fairway_core::os::poll_until;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -175,7 +175,7 @@ fn allow_answer_of_another_program_is_not_believed() {
     fs::create_dir_all(&runtime).unwrap();
     let record = fs::read_dir(world.dir().join("home/.local/state/fairway/trust")).unwrap();
     let record = record.flatten().find(|entry| entry.path().is_file()).unwrap();
-    let digest = fairway::os::digest::sha256_hex(&fs::read(record.path()).unwrap());
+    let digest = fairway_core::os::digest::sha256_hex(&fs::read(record.path()).unwrap());
     for more in [&["" as &str][..], &[&digest], &[&digest, "no opinion"]] {
         let socket = runtime.join("worker.sock");
         let mut python = world.command("python3");

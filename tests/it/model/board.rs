@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use fairway::actions::board::{self, BoardCache};
 use fairway::api::page_parts;
 use fairway::cli::frame_lines;
-use fairway::os::terminal::Size;
-use fairway::wire;
+use fairway_actions::board::{self, BoardCache};
+use fairway_core::os::terminal::Size;
+use fairway_core::wire;
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use serde_json::Value;
 

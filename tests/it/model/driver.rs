@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use fairway::actions::core::dead_session::DeadSession;
-use fairway::actions::core::errors;
-use fairway::actions::queue::task::{ForceReason, add, claim, done, release, transition};
-use fairway::actions::queue::{evidence, handoff, lane, review};
-use fairway::actions::sessions::report::{end, heartbeat, upsert};
-use fairway::actions::upkeep::reconcile;
-use fairway::actions::{Answer, App};
-use fairway::domain::evidence::EvidenceResult;
-use fairway::domain::id::Label;
-use fairway::domain::review::Verdict;
-use fairway::domain::session::SessionStatus;
-use fairway::domain::task::TaskFields;
-use fairway::domain::{Actor, LaneName, Role, SessionId, TaskId};
-use fairway::env::{Clock, Env, Timestamp};
-use fairway::os;
-use fairway::store::sessions;
+use fairway_actions::core::dead_session::DeadSession;
+use fairway_actions::core::errors;
+use fairway_actions::queue::task::{ForceReason, add, claim, done, release, transition};
+use fairway_actions::queue::{evidence, handoff, lane, review};
+use fairway_actions::sessions::report::{end, heartbeat, upsert};
+use fairway_actions::upkeep::reconcile;
+use fairway_actions::{Answer, App};
+use fairway_core::domain::evidence::EvidenceResult;
+use fairway_core::domain::id::Label;
+use fairway_core::domain::review::Verdict;
+use fairway_core::domain::session::SessionStatus;
+use fairway_core::domain::task::TaskFields;
+use fairway_core::domain::{Actor, LaneName, Role, SessionId, TaskId};
+use fairway_core::env::{Clock, Env, Timestamp};
+use fairway_core::os;
+use fairway_core::store::sessions;
 use rusqlite::Connection;
 
 use super::operation::{

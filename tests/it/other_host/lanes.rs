@@ -70,7 +70,7 @@ fn verb_that_needs_a_worktree_runs_on_its_host_alone() {
     for world in worlds() {
         fill(&world);
         let lane = world.json(["lane", "show", "cart"]);
-        assert_eq!(lane["lane"]["host"], fairway::os::host::identity().name, "{lane}");
+        assert_eq!(lane["lane"]["host"], fairway_core::os::host::identity().name, "{lane}");
         // A row of an earlier version counts as local, as before.
         for columns in [own(), "host = NULL, host_id = NULL".to_owned()] {
             write(&world, &columns);
@@ -135,7 +135,7 @@ fn overviews_mark_a_worktree_of_another_host_and_never_call_it_gone() {
         // A worktree that is named is of this host: so a lane of a host that is gone is used again.
         let dir = world.root().join(".fairway/worktrees/cart").display().to_string();
         run(&world, &format!("lane edit cart --worktree {dir}")).exits(0);
-        assert_eq!(world.json(["lane", "list"])[0]["host"], fairway::os::host::identity().name);
+        assert_eq!(world.json(["lane", "list"])[0]["host"], fairway_core::os::host::identity().name);
         run(&world, "lane diff cart").exits(0);
         run(&world, "lane edit cart --worktree ''").exits(0);
         assert_eq!(world.json(["lane", "list"])[0]["host"], json!(null));
@@ -205,7 +205,7 @@ fn lanes_of_a_store_that_moves_to_a_server_are_of_the_host_that_moves_it() {
     let schema = format!("lanes_moved_{}", std::process::id());
     world.run(["store", "copy", "--yes", "--to", &server.address(&schema)]).exits(0);
     let lanes = world.json(["lane", "list"]);
-    assert_eq!((&lanes[0]["host"], &lanes[1]["host"]), (&json!(null), &json!(fairway::os::host::identity().name)));
+    assert_eq!((&lanes[0]["host"], &lanes[1]["host"]), (&json!(null), &json!(fairway_core::os::host::identity().name)));
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn launch_gives_a_lane_of_an_earlier_version_its_host() {
     run(&world, "lane add cart --create-worktree").exits(0);
     world.write_rows("UPDATE lanes SET host = NULL, host_id = NULL");
     run(&world, "session launch --role dev --lane cart --backend shell --name w -- true");
-    assert_eq!(world.json(["lane", "list"])[0]["host"], fairway::os::host::identity().name);
+    assert_eq!(world.json(["lane", "list"])[0]["host"], fairway_core::os::host::identity().name);
     // With the worktree its host goes.
     run(&world, "session end w");
     run(&world, "lane close cart --rm-worktree").exits(0);

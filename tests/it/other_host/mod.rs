@@ -22,7 +22,7 @@ fn foreign() -> String {
 }
 
 fn own() -> String {
-    let local = fairway::os::host::identity();
+    let local = fairway_core::os::host::identity();
     format!("host = '{}', host_id = {}", local.name, local.id.map_or("NULL".into(), |id| format!("'{id}'")))
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fairway::os::poll_until::poll_until;
+use fairway_core::os::poll_until::poll_until;
 use serde_json::{Value, json};
 
 use super::{lines, tree, with_lanes, write};

@@ -101,7 +101,7 @@ fn pinned_release_is_installed_for_the_next_steps() {
     };
     install(&"0".repeat(64)).exits(1);
     assert!(runner.text("path").is_empty() && !runner.dir.join("temp/fairway").exists());
-    for sha256 in [String::new(), fairway::os::digest::sha256_hex(&archive)] {
+    for sha256 in [String::new(), fairway_core::os::digest::sha256_hex(&archive)] {
         install(&sha256).exits(0);
     }
     let bin = runner.dir.join("temp/fairway/bin");

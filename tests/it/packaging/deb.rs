@@ -50,6 +50,12 @@ fn package(world: &TestProject) -> Option<PathBuf> {
     for name in ["src/main.rs", "src/lib.rs"] {
         fs::write(dir.join(name), "").unwrap();
     }
+    for name in ["fairway-core", "fairway-actions"] {
+        let (from, to) = (root("crates").join(name), dir.join("crates").join(name));
+        fs::create_dir_all(to.join("src")).unwrap();
+        fs::copy(from.join("Cargo.toml"), to.join("Cargo.toml")).unwrap();
+        fs::write(to.join("src/lib.rs"), "").unwrap();
+    }
     let binary = dir.join("target/release/fairway");
     let strip = Command::new("strip").arg("-o").arg(&binary).arg(FAIRWAY).status().unwrap();
     assert!(strip.success());

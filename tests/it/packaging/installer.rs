@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use fairway::os::digest::sha256_hex;
-use fairway::os::poll_until::poll_until;
+use fairway_core::os::digest::sha256_hex;
+use fairway_core::os::poll_until::poll_until;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 

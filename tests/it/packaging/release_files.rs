@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use fairway::os::digest::sha256_hex;
+use fairway_core::os::digest::sha256_hex;
 use serde_json::{Value, json};
 
 use super::root;

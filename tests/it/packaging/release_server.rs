@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::{fs, thread};
 
-use fairway::os::digest::sha256_hex;
+use fairway_core::os::digest::sha256_hex;
 
 /// The targets of this machine's archives.
 pub const TARGET: &str =

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use fairway::actions::upkeep::guide::SKILL;
 use fairway::hooks::Provider;
 use fairway::hooks::install::{DEFAULT_APPROVAL_WAIT, entries};
+use fairway_actions::upkeep::guide::SKILL;
 use serde_json::{Map, Value, json};
 
 use crate::common::TestProject;

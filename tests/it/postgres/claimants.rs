@@ -11,7 +11,7 @@ fn claimant(world: &TestProject, task: &str) -> String {
 }
 
 fn user_at_host() -> String {
-    format!("{}@{}", fairway::os::user::name(), fairway::os::host::name())
+    format!("{}@{}", fairway_core::os::user::name(), fairway_core::os::host::name())
 }
 
 #[test]

@@ -10,9 +10,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use fairway::domain::TaskId;
-use fairway::env::Clock;
-use fairway::store::{Store, StoreAddress, tasks};
+use fairway_core::domain::TaskId;
+use fairway_core::env::Clock;
+use fairway_core::store::{Store, StoreAddress, tasks};
 
 use crate::common::postgres_proxy::{Fault, FaultProxy, Side};
 use crate::common::test_project::CommandOutput;

@@ -46,7 +46,7 @@ fn host_that_writes_is_recorded_and_its_row_is_written_again_only_for_news() {
     let row = ask(&world, "SELECT concat_ws('|', name, root, version, boot_id, earlier_boots) FROM hosts");
     let root = world.root().canonicalize().unwrap().display().to_string();
     let cells: Vec<&str> = row.split('|').collect();
-    assert!(cells[0].starts_with(&format!("{}/", fairway::os::host::name())), "{row}");
+    assert!(cells[0].starts_with(&format!("{}/", fairway_core::os::host::name())), "{row}");
     assert_eq!(cells[1..], [root.as_str(), env!("CARGO_PKG_VERSION"), &boot_id(), "[]"]);
 
     let version = "SELECT xmin FROM hosts";

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use fairway::env::{Env, Timestamp};
-use fairway::os::process_tree;
+use fairway_core::env::{Env, Timestamp};
+use fairway_core::os::process_tree;
 
 use crate::common::postgres_proxy::{Fault, FaultProxy, Side};
 use crate::common::test_project::CommandOutput;

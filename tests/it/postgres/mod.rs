@@ -30,7 +30,7 @@ mod waiting;
 
 use std::time::Duration;
 
-use fairway::os::poll_until;
+use fairway_core::os::poll_until;
 
 use crate::common::TestProject;
 

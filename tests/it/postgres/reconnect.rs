@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use fairway::actions::App;
-use fairway::actions::core::errors;
-use fairway::actions::queue::task::claim::{self, ClaimRequest};
-use fairway::env::Env;
-use fairway::store::tasks;
+use fairway_actions::App;
+use fairway_actions::core::errors;
+use fairway_actions::queue::task::claim::{self, ClaimRequest};
+use fairway_core::env::Env;
+use fairway_core::store::tasks;
 
 use super::transactions::hold_lock;
 use crate::common::postgres_proxy::{Fault, FaultProxy, Side};

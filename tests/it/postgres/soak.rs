@@ -5,9 +5,9 @@ use std::io::Write as _;
 use std::process::Stdio;
 use std::time::Instant;
 
-use fairway::domain::{Event, EventKind, TaskId};
-use fairway::env::Clock;
-use fairway::store::{Store, StoreAddress, StoreError, tasks};
+use fairway_core::domain::{Event, EventKind, TaskId};
+use fairway_core::env::Clock;
+use fairway_core::store::{Store, StoreAddress, StoreError, tasks};
 
 use super::wait_for;
 use super::waiting::{Printing, listeners, named};

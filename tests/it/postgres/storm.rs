@@ -6,11 +6,11 @@ use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 
-use fairway::actions::App;
-use fairway::actions::core::errors;
-use fairway::actions::queue::task::claim::{self, ClaimRequest};
-use fairway::config::Project;
-use fairway::env::Env;
+use fairway_actions::App;
+use fairway_actions::core::errors;
+use fairway_actions::queue::task::claim::{self, ClaimRequest};
+use fairway_core::config::Project;
+use fairway_core::env::Env;
 
 use super::host_at;
 use crate::common::postgres_server::{self, PostgresServer};

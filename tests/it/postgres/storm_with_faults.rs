@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use fairway::actions::IdempotencyKey;
-use fairway::actions::core::errors;
-use fairway::actions::queue::task::claim::{self, ClaimRequest};
-use fairway::config::Project;
-use fairway::env::Env;
-use fairway::os::poll_until::poll_until;
+use fairway_actions::IdempotencyKey;
+use fairway_actions::core::errors;
+use fairway_actions::queue::task::claim::{self, ClaimRequest};
+use fairway_core::config::Project;
+use fairway_core::env::Env;
+use fairway_core::os::poll_until::poll_until;
 
 use super::host_at;
 use super::storm::add_tasks;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use fairway::env::Timestamp;
+use fairway_core::env::Timestamp;
 use serde_json::Value;
 
 use super::wait_for;

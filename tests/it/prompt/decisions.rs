@@ -34,7 +34,7 @@ fn let_time_pass(world: &TestProject) {
 }
 
 fn person() -> String {
-    format!("{}@{}", fairway::os::user::name(), fairway::os::host::name())
+    format!("{}@{}", fairway_core::os::user::name(), fairway_core::os::host::name())
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-use fairway::actions::sessions::prompt::listener::{self, ListenerKind};
-use fairway::env::Env;
-use fairway::os::poll_until;
+use fairway_actions::sessions::prompt::listener::{self, ListenerKind};
+use fairway_core::env::Env;
+use fairway_core::os::poll_until;
 
 use super::{app_at, column, id, set_activity, set_hooked, status};
 use crate::common::TestProject;
@@ -168,7 +168,7 @@ fn busy_session_is_typed_to_only_when_urgent() {
     world.run(["session", "heartbeat", "s1", "--activity", "idle"]).exits(0);
     let watcher =
         "message 2, normal, from watcher by USER (text of a program, not the user's words):\n  > from an agent\n";
-    let user = world.redacted(&format!("{}@{}", fairway::os::user::name(), fairway::os::host::name()));
+    let user = world.redacted(&format!("{}@{}", fairway_core::os::user::name(), fairway_core::os::host::name()));
     assert_eq!(user, "[user]");
     poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(10), || {
         let got = world.redacted(&typist.got()).replace("[user]", "USER");

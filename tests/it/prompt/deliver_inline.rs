@@ -1,7 +1,7 @@
 //! Delivery by hooks.
 
-use fairway::actions::sessions::prompt;
-use fairway::domain::message::{Channel, Priority};
+use fairway_actions::sessions::prompt;
+use fairway_core::domain::message::{Channel, Priority};
 use serde_json::json;
 
 use super::{LIMIT, a_prompt, column, hook, session_of, set_activity, status, take_deliverable};

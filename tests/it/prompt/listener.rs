@@ -3,8 +3,8 @@
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use fairway::actions::sessions::prompt::listener::{self, ListenerKind};
-use fairway::os::{poll, poll_until};
+use fairway_actions::sessions::prompt::listener::{self, ListenerKind};
+use fairway_core::os::{poll, poll_until};
 
 use super::{app_at, hook, id};
 use crate::common::reexec::{part, part_dir, reexec};
@@ -12,7 +12,7 @@ use crate::common::{TestProject, fixtures};
 
 /// The part of a hook that waits until another takes its place.
 fn listen() {
-    let app = app_at(&part_dir(), "s1", fairway::env::Env::from_process().now());
+    let app = app_at(&part_dir(), "s1", fairway_core::env::Env::from_process().now());
     let listener = listener::listen(&app, &id("s1"), ListenerKind::WakeHook).unwrap();
     while !listener.is_superseded() {
         poll::wait_readable(&[std::os::fd::AsFd::as_fd(&listener)], None);

@@ -10,14 +10,14 @@ mod wait_ack;
 
 use std::path::Path;
 
-use fairway::actions::App;
-use fairway::actions::core::lookup;
-use fairway::actions::sessions::prompt::{self, DeliveryBatch, NewPrompt};
-use fairway::domain::SessionId;
-use fairway::domain::id::Label;
-use fairway::domain::message::{Channel, Priority};
-use fairway::domain::session::Session;
-use fairway::env::{Clock, Env, Timestamp};
+use fairway_actions::App;
+use fairway_actions::core::lookup;
+use fairway_actions::sessions::prompt::{self, DeliveryBatch, NewPrompt};
+use fairway_core::domain::SessionId;
+use fairway_core::domain::id::Label;
+use fairway_core::domain::message::{Channel, Priority};
+use fairway_core::domain::session::Session;
+use fairway_core::env::{Clock, Env, Timestamp};
 use rusqlite::Connection;
 
 use crate::common::{self, TestProject};

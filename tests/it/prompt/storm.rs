@@ -6,9 +6,9 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-use fairway::actions::sessions::prompt;
-use fairway::domain::message::{Channel, Priority};
-use fairway::env::{Env, Timestamp};
+use fairway_actions::sessions::prompt;
+use fairway_core::domain::message::{Channel, Priority};
+use fairway_core::env::{Env, Timestamp};
 use nix::sys::signal::{Signal, raise};
 use rusqlite::Connection;
 

@@ -1,8 +1,8 @@
 //! The items of a runtime's stream.
 
-use fairway::actions::sessions::prompt::deliver_by_stream;
-use fairway::domain::RunId;
-use fairway::domain::message::Channel;
+use fairway_actions::sessions::prompt::deliver_by_stream;
+use fairway_core::domain::RunId;
+use fairway_core::domain::message::Channel;
 use serde_json::{Value, json};
 
 use super::{hook, session_of, set_activity, status, take_deliverable};

@@ -5,9 +5,9 @@ use std::process::{Child, Stdio};
 use super::{hook, session_of, status, take_deliverable};
 use crate::common::test_project::CommandOutput;
 use crate::common::{TestProject, fixtures};
-use fairway::actions::sessions::prompt;
-use fairway::domain::message::Channel;
-use fairway::os::poll_until;
+use fairway_actions::sessions::prompt;
+use fairway_core::domain::message::Channel;
+use fairway_core::os::poll_until;
 use std::fs;
 use std::time::Duration;
 

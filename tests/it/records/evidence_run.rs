@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use fairway::os::poll_until;
-use fairway::os::process::ProcessKey;
+use fairway_core::os::poll_until;
+use fairway_core::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use sha2::{Digest, Sha256};

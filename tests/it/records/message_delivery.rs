@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 
-use fairway::os::poll_until;
+use fairway_core::os::poll_until;
 use serde_json::{Value, json};
 
 use crate::common::test_project::CommandOutput;

@@ -3,7 +3,7 @@
 use std::process::{Child, Output, Stdio};
 use std::time::Duration;
 
-use fairway::os::{poll_until, process};
+use fairway_core::os::{poll_until, process};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 

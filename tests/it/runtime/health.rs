@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use fairway::actions::agents::runtime::context::{Mode, Section, SectionKind, push};
-use fairway::actions::agents::runtime::health::{HealthReport, heartbeat, of_run};
-use fairway::domain::RunId;
-use fairway::domain::rules::runtime_health::HealthStatus;
-use fairway::domain::session::Activity;
-use fairway::env::Timestamp;
+use fairway_actions::agents::runtime::context::{Mode, Section, SectionKind, push};
+use fairway_actions::agents::runtime::health::{HealthReport, heartbeat, of_run};
+use fairway_core::domain::RunId;
+use fairway_core::domain::rules::runtime_health::HealthStatus;
+use fairway_core::domain::session::Activity;
+use fairway_core::env::Timestamp;
 use serde_json::{Value, json};
 
 use super::{app, at, code, one, session};

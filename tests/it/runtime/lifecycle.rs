@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 
-use fairway::actions::App;
-use fairway::actions::agents::runtime::lifecycle::{LifecycleReport, report};
-use fairway::domain::lifecycle::LifecycleEvent;
-use fairway::domain::{RunId, SessionId};
-use fairway::env::Timestamp;
+use fairway_actions::App;
+use fairway_actions::agents::runtime::lifecycle::{LifecycleReport, report};
+use fairway_core::domain::lifecycle::LifecycleEvent;
+use fairway_core::domain::{RunId, SessionId};
+use fairway_core::env::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::TestRunner;
@@ -124,7 +124,7 @@ fn shuffled_reports_lead_to_the_same_state() {
                         ..said(event, &format!("run-{id}"), Some(now - 1_000 + i64::try_from(*place).unwrap()))
                     };
                     if let Err(error) = report(&app, &told) {
-                        assert_eq!(fairway::actions::core::errors::classify(&error).code, "session_final");
+                        assert_eq!(fairway_actions::core::errors::classify(&error).code, "session_final");
                     }
                 }
                 let query = format!(

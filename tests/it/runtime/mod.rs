@@ -5,10 +5,10 @@ mod health;
 mod lifecycle;
 mod telemetry;
 
-use fairway::actions::App;
-use fairway::actions::core::errors;
-use fairway::domain::{Actor, SessionId};
-use fairway::env::{Clock, Env, Timestamp};
+use fairway_actions::App;
+use fairway_actions::core::errors;
+use fairway_core::domain::{Actor, SessionId};
+use fairway_core::env::{Clock, Env, Timestamp};
 use rusqlite::Connection;
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! Reports of turns: twice, too much, too late.
 
-use fairway::actions::sessions::report::telemetry::{ToolUse, Turn, Usage, report};
-use fairway::domain::RunId;
-use fairway::env::Timestamp;
+use fairway_actions::sessions::report::telemetry::{ToolUse, Turn, Usage, report};
+use fairway_core::domain::RunId;
+use fairway_core::env::Timestamp;
 
 use super::{app, code, one};
 use crate::common::{TestProject, fixtures};

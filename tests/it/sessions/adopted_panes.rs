@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use fairway::os::poll_until;
-use fairway::os::process::ProcessKey;
+use fairway_core::os::poll_until;
+use fairway_core::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fairway::os::process::{ProcessKey, ProcessStatus};
-use fairway::os::process_tree;
+use fairway_core::os::process::{ProcessKey, ProcessStatus};
+use fairway_core::os::process_tree;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 

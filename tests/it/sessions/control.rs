@@ -278,7 +278,7 @@ fn session_is_stopped_from_inside() {
             format!("unchanged: {name} has already ended\n")
         );
     }
-    let outside = fairway::os::process_tree::with_env_entry("FAIRWAY_RUN_ID=outside").unwrap();
+    let outside = fairway_core::os::process_tree::with_env_entry("FAIRWAY_RUN_ID=outside").unwrap();
     assert_eq!(outside, [], "whoever stood outside is gone too");
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use fairway::os::process::ProcessKey;
+use fairway_core::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Stdio;
 
-use fairway::os::process::ProcessKey;
+use fairway_core::os::process::ProcessKey;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -122,7 +122,7 @@ fn start_that_was_killed_is_forgotten_by_reconcile_and_by_doctor() {
                 let _ = kill(Pid::from_raw(key.pid), Signal::SIGKILL);
             }
         }
-        for key in fairway::os::process_tree::with_env_entry(&format!("FAIRWAY_LAUNCH={run}")).unwrap() {
+        for key in fairway_core::os::process_tree::with_env_entry(&format!("FAIRWAY_LAUNCH={run}")).unwrap() {
             let _ = kill(Pid::from_raw(key.pid), Signal::SIGKILL);
         }
         assert!(!leaks(&state).is_empty());

@@ -1,9 +1,9 @@
 //! A lane moves on from a session without a process and a backend, of which nothing but its own reports is known: a provider's thread,
 //! the session of a runtime, and one that was registered by hand.
 
-use fairway::actions::agents::runtime::lifecycle::{LifecycleReport, report};
-use fairway::domain::RunId;
-use fairway::domain::lifecycle::LifecycleEvent;
+use fairway_actions::agents::runtime::lifecycle::{LifecycleReport, report};
+use fairway_core::domain::RunId;
+use fairway_core::domain::lifecycle::LifecycleEvent;
 use serde_json::{Value, json};
 
 use super::{Sessions, text};

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fairway::os::user;
+use fairway_core::os::user;
 
 use super::{Sessions, eventually, text};
 use crate::common::require;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use fairway::os::process::ProcessKey;
+use fairway_core::os::process::ProcessKey;
 
 use super::{Sessions, eventually, text};
 

@@ -55,8 +55,8 @@ fn heartbeat_that_changes_nothing_is_no_event() {
 }
 
 /// The time that the command before the last `count` ones saw.
-fn minus(world: &TestProject, count: i64) -> fairway::env::Timestamp {
-    fairway::env::Timestamp::from_millis(world.now().millis() - count * 1_000)
+fn minus(world: &TestProject, count: i64) -> fairway_core::env::Timestamp {
+    fairway_core::env::Timestamp::from_millis(world.now().millis() - count * 1_000)
 }
 
 #[test]

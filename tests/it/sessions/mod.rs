@@ -58,8 +58,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fairway::os::process::{ProcessKey, ProcessStatus};
-use fairway::os::{poll_until, process_tree};
+use fairway_core::os::process::{ProcessKey, ProcessStatus};
+use fairway_core::os::{poll_until, process_tree};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 

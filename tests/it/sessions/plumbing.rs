@@ -5,9 +5,9 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Stdio;
 
-use fairway::env::Timestamp;
-use fairway::os::process::{ProcessKey, ProcessStatus};
-use fairway::os::process_tree;
+use fairway_core::env::Timestamp;
+use fairway_core::os::process::{ProcessKey, ProcessStatus};
+use fairway_core::os::process_tree;
 use serde_json::json;
 
 use super::external_caller::Caller;

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use fairway::os::process::ProcessKey;
-use fairway::os::process_tree;
+use fairway_core::os::process::ProcessKey;
+use fairway_core::os::process_tree;
 
 use super::{Sessions, eventually, marked, text};
 use crate::common::test_project::CommandOutput;

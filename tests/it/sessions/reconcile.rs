@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use fairway::os::{lock_queue, poll_until, process};
+use fairway_core::os::{lock_queue, poll_until, process};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! The dialogs of the agents' programs, as they were recorded, and what an agent could write to imitate one.
 
-use fairway::config::{DialogProfile, built_in_profiles};
-use fairway::domain::rules::screen_dialog::{Dialog, find, has_choices};
+use fairway_core::config::{DialogProfile, built_in_profiles};
+use fairway_core::domain::rules::screen_dialog::{Dialog, find, has_choices};
 
 fn recorded(name: &str) -> String {
     let path = format!("{}/tests/data/screens/{name}.txt", env!("CARGO_MANIFEST_DIR"));

@@ -1,6 +1,6 @@
 //! `session launch` once more: a repeated request, a name that is taken, a race for one.
 
-use fairway::os::process_tree;
+use fairway_core::os::process_tree;
 use serde_json::{Value, json};
 
 use super::{Sessions, eventually, text};

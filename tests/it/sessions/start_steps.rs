@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use fairway::os::process::ProcessKey;
+use fairway_core::os::process::ProcessKey;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use fairway::actions::board::{self, BoardCache};
+use fairway_actions::board::{self, BoardCache};
 use serde_json::Value;
 
 use super::answer_interleavings::Random;

@@ -1,6 +1,6 @@
 //! A session dies half-way through a task: what its successor is told.
 
-use fairway::os::process::ProcessKey;
+use fairway_core::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 
 use super::{Sessions, eventually, marked, text};

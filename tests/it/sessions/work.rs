@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::process::Child;
 use std::time::Duration;
 
-use fairway::os::poll_until::poll_until;
+use fairway_core::os::poll_until::poll_until;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;

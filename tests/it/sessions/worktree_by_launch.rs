@@ -120,7 +120,7 @@ fn launch_finds_that_the_multiplexer_is_missing() {
     let bin = world.dir().join("bin");
     fs::create_dir(&bin).unwrap();
     for program in ["sh", "true"] {
-        let found = fairway::os::executable::find(program, None, world.dir()).unwrap();
+        let found = fairway_core::os::executable::find(program, None, world.dir()).unwrap();
         std::os::unix::fs::symlink(found, bin.join(program)).unwrap();
     }
     world.set("PATH", &bin);

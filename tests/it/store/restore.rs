@@ -5,8 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use fairway::env::Clock;
-use fairway::store::{Store, StoreError};
+use fairway_core::env::Clock;
+use fairway_core::store::{Store, StoreError};
 use rusqlite::Connection;
 
 use crate::common::reexec::{SHELL_WAIT_AT_START_LINE, StartBarrier, errors};

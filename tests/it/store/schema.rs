@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fairway::store::job_output::OutputStore;
+use fairway_core::store::job_output::OutputStore;
 use rusqlite::Connection;
 
 use crate::common::scratch;

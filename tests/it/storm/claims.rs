@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fairway::actions::App;
-use fairway::actions::core::errors;
-use fairway::actions::queue::task::claim::{self, ClaimRequest};
-use fairway::config::Project;
-use fairway::env::Env;
+use fairway_actions::App;
+use fairway_actions::core::errors;
+use fairway_actions::queue::task::claim::{self, ClaimRequest};
+use fairway_core::config::Project;
+use fairway_core::env::Env;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::common::reexec::{

@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use fairway::env::{Env, Timestamp};
-use fairway::os::process::ProcessKey;
-use fairway::os::{poll_until, process_tree};
+use fairway_core::env::{Env, Timestamp};
+use fairway_core::os::process::ProcessKey;
+use fairway_core::os::{poll_until, process_tree};
 use rusqlite::{Connection, OpenFlags};
 
 use super::strace::{self, Point, Reach};

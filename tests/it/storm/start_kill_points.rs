@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use fairway::os::{poll_until, process_tree};
+use fairway_core::os::{poll_until, process_tree};
 use rusqlite::Connection;
 
 use super::strace::{self, Reach};

@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use fairway::env::Clock;
-use fairway::os::{lock_queue, poll_until};
+use fairway_core::env::Clock;
+use fairway_core::os::{lock_queue, poll_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

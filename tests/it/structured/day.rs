@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Child;
 use std::time::Duration;
 
-use fairway::os::poll_until::poll_until;
+use fairway_core::os::poll_until::poll_until;
 use serde_json::{Value, json};
 
 use super::real_agents::{RULE, Structured};

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use fairway::acp::outgoing;
-use fairway::acp::tool_call::PermissionOption;
+use fairway_core::acp::outgoing;
+use fairway_core::acp::tool_call::PermissionOption;
 use serde_json::{Value, json};
 
 use super::Scene;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use fairway::adapters::plumbing::screen_cells::{self, CellStyle, Mark, Row, Run};
+use fairway_core::adapters::plumbing::screen_cells::{self, CellStyle, Mark, Row, Run};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthChar as _;
 

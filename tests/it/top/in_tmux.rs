@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use fairway::os::process::{self, ProcessKey};
+use fairway_core::os::process::{self, ProcessKey};
 use nix::sys::signal::Signal;
 
 use super::tmux::Window;

@@ -9,7 +9,7 @@ use crate::sessions::{Sessions, eventually};
 fn ask(world: &Sessions, command: &str) -> i64 {
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     let input = serde_json::json!({ "command": command }).to_string();
-    let now = fairway::env::Clock::from_setting(None).now().millis();
+    let now = fairway_core::env::Clock::from_setting(None).now().millis();
     conn.execute(
         "INSERT INTO approvals (session_id, run_id, provider, tool, input, answerable, status, asked_at) \
          SELECT id, run_id, 'acme', 'Bash', ?1, 1, 'pending', ?2 FROM agent_sessions WHERE id = 'ada'",

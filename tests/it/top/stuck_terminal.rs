@@ -5,8 +5,8 @@ use std::io::{ErrorKind, Read as _};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use fairway::os::pty::{self, Pty};
-use fairway::os::terminal::Size;
+use fairway_core::os::pty::{self, Pty};
+use fairway_core::os::terminal::Size;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

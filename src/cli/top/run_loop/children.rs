@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 
 use super::{Action, BackgroundCommand, Input, Top, Viewer};
-use crate::os::file_watch::FileWatch;
-use crate::os::piped_child::PipedChild;
-use crate::wire::BoardView;
+use fairway_core::os::file_watch::FileWatch;
+use fairway_core::os::piped_child::PipedChild;
+use fairway_core::wire::BoardView;
 
 impl Top<'_> {
     pub(super) fn spawn(&self, action: &Action) -> io::Result<PipedChild> {

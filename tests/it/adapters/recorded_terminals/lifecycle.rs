@@ -30,7 +30,7 @@ fn session_is_started_queried_and_stopped(caller: &Caller) {
     let server = server(caller, &report);
     let shown = format!("hi there [unset]\n{}\n33 177\nno newline\n", work.display());
     let seen = || caller.said(&["peek", name, "0"]);
-    let came = fairway::os::poll_until::poll_until(Duration::from_secs(10), Duration::from_millis(20), || {
+    let came = fairway_core::os::poll_until::poll_until(Duration::from_secs(10), Duration::from_millis(20), || {
         (seen() == shown).then_some(())
     });
     assert!(came.is_some(), "{:?} is not {shown:?}", seen());

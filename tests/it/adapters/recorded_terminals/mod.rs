@@ -32,8 +32,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use fairway::os::process::{ProcessKey, ProcessStatus};
-use fairway::os::process_tree;
+use fairway_core::os::process::{ProcessKey, ProcessStatus};
+use fairway_core::os::process_tree;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ fn pid(report: &Value) -> i32 {
 fn server(caller: &Caller, report: &Value) -> ProcessKey {
     let mut at = pid(report);
     loop {
-        at = fairway::os::process::stat(at).unwrap().expect("an ancestor").parent;
+        at = fairway_core::os::process::stat(at).unwrap().expect("an ancestor").parent;
         let name = fs::read_to_string(format!("/proc/{at}/comm")).unwrap();
         if name.trim() == backend(caller) {
             return ProcessKey::of(at).unwrap();

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::{env, fs};
 
-use fairway::os::poll_until::poll_until;
+use fairway_core::os::poll_until::poll_until;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use super::*;
 
 /// The most questions of an agent that are open at a time.
-const MAX_OPEN: usize = fairway::acp::state_machine::MAX_OPEN_QUESTIONS;
+const MAX_OPEN: usize = fairway_core::acp::state_machine::MAX_OPEN_QUESTIONS;
 
 impl RealScene {
     pub(super) fn survives_noise(&self) {

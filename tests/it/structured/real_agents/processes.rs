@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::thread;
 
-use fairway::os::process::ProcessKey;
+use fairway_core::os::process::ProcessKey;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

@@ -1,0 +1,47 @@
+//! Landing: finished work goes into its base through the gates, on a tree that was checked, one landing at a time.
+
+pub(crate) mod at_work;
+mod base;
+mod candidate;
+mod cause;
+mod check_commands;
+mod check_log;
+mod check_worker;
+mod checks;
+mod dry_run;
+mod finish;
+mod landed_agents;
+mod lane_conflicts;
+mod lock;
+mod locked_land;
+mod next_step;
+pub mod overlap;
+mod parallel_checks;
+mod pass;
+mod pause;
+mod post_review;
+mod propose;
+mod pull_reviews;
+mod recovery;
+mod regenerate;
+mod report;
+mod request;
+mod run;
+mod schedule;
+mod send_back;
+mod sent_back;
+pub(crate) mod shared_base;
+mod show;
+mod sync_pulls;
+mod upstream;
+
+pub use check_worker::run_checks;
+pub use landed_agents::prune_lanes;
+pub use lock::is_at_work;
+pub use pause::{LandPause, pause, paused, resume};
+pub use post_review::Post;
+pub use request::LandRequest;
+pub use run::land;
+pub use show::show;
+pub use sync_pulls::{start_sync, sync as sync_pulls};
+pub use upstream::{MayPush, UpstreamUse};

@@ -1,0 +1,425 @@
+//! What comes back from a forge: a merge finishes the work, a failed check or a reviewer's `changes requested` sends it back, and
+//! each fact is told once.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::base::{self, Base};
+use super::propose::{forge_of, refusal};
+use super::pull_reviews::{MAX_CHARS, NewWords, PullReviews};
+use super::sent_back::{tell_workers, tell_workers_once};
+use super::upstream::{self, UpstreamUse, Upstreams};
+use super::{finish, lane_conflicts, lock, report};
+use crate::core::{inside_session, other_host, trust};
+use crate::queue::landing_unit::{Member, Unit, project_git};
+use crate::sessions::prompt;
+use crate::{Answer, App};
+use fairway_core::adapters::forge::Forge;
+use fairway_core::domain::excerpt::excerpt;
+use fairway_core::domain::landing::{Landing, LandingState};
+use fairway_core::domain::lane::LaneStatus;
+use fairway_core::domain::pull_request::{
+    ForgeCheck, ForgeComment, ForgeLog, ForgeReview, LanePullRequest, PullRequestState, PullState,
+};
+use fairway_core::domain::quote::{Mark, quote_up_to};
+use fairway_core::domain::review::LinePlace;
+use fairway_core::domain::task::TaskStatus;
+use fairway_core::domain::{Event, EventKind};
+use fairway_core::env::{Timestamp, vars};
+use fairway_core::os::git::Git;
+use fairway_core::os::lock::FileLock;
+use fairway_core::os::{executable, files};
+use fairway_core::store::{ReadTx, WriteTx, landings, lanes, pull_requests, tasks};
+use fairway_core::wire::{LandingView, PullRequestView, PullSyncView, PullSyncsView, work_name};
+
+/// How often boards and `work` have the forge asked, at most.
+const SYNC_INTERVAL: Duration = Duration::from_secs(60);
+/// How many lines are kept for people, and how much of each, in characters.
+const MAX_LINES: usize = 10;
+const MAX_LINE_CHARS: usize = 400;
+
+/// Asks the forge about every open pull request of this host, and records what it says.
+///
+/// # Errors
+/// `inside_session`, `untrusted`; `forge_failed` when the forge does not answer, after what was learned before is recorded.
+pub fn sync(app: &App, say: &dyn Fn(&str)) -> Result<Answer> {
+    if let Some(answer) = app.stored_response()? {
+        return Ok(answer);
+    }
+    inside_session::refuse_unless_role(app, "fairway pr sync", &app.settings.land.roles)?;
+    let open = app.read(|tx| open_here(app, tx))?;
+    let mut synced = PullSyncsView::default();
+    let mut lines = Vec::new();
+    let mut notes = Vec::new();
+    if !open.is_empty() {
+        trust::require(app)?;
+        let lock = lock::acquire(app, say)?;
+        let sync = Sync { app, git: project_git(app)?, lock: &lock, say };
+        notes = sync.bring_bases(&open)?;
+        for pull in open {
+            let view = sync.one(pull)?;
+            lines.push(line(&view));
+            notes.extend(view.notes.iter().chain(view.landing.iter().flat_map(|landing| &landing.notes)).cloned());
+            synced.pull_requests.push(view);
+        }
+        for note in prompt::deliver_mailed(app) {
+            say(&note);
+        }
+    }
+    let text = if lines.is_empty() { "no pull request is open".to_owned() } else { lines.join("\n") };
+    let answer = Answer { notes, ..Answer::new(&synced, "", text)? };
+    app.mutate(|_| Ok(answer))
+}
+
+/// The open pull requests that this host asks about.
+fn open_here(app: &App, tx: &ReadTx<'_>) -> Result<Vec<LanePullRequest>> {
+    let mut open = pull_requests::open(tx)?;
+    open.retain(|pull| pull.number.is_some() && !other_host::has_repository(app, pull.host_id.as_deref()));
+    Ok(open)
+}
+
+/// Starts a sync in a process of its own when the last one of this project was begun a minute ago: a board must not wait for the
+/// network. Only for lanes that are not closed, and not while a landing is at work. Returns when the next one is due; `None` while
+/// there is nothing to ask about.
+pub fn start_sync(app: &App) -> Result<Option<Timestamp>> {
+    let has_open_lane = app.read(|tx| {
+        let is_open = |pull: &LanePullRequest| {
+            Ok::<_, anyhow::Error>(lanes::find(tx, &pull.lane)?.is_some_and(|lane| lane.status != LaneStatus::Closed))
+        };
+        let open = open_here(app, tx)?;
+        Ok::<_, anyhow::Error>(open.iter().map(is_open).collect::<Result<Vec<_>>>()?.contains(&true))
+    })?;
+    if !has_open_lane || app.actor.session.is_some() {
+        return Ok(None);
+    }
+    let (now, mark) = (app.env.now(), app.project.runtime_dir().join("pulls-asked"));
+    let begun = fs::read_to_string(&mark).ok().and_then(|text| text.trim().parse().ok()).map(Timestamp::from_millis);
+    if let Some(due) = begun.map(|at| at.plus(SYNC_INTERVAL)).filter(|due| *due > now) {
+        return Ok(Some(due));
+    }
+    if !lock::is_at_work(app) {
+        files::private_dir(&app.project.runtime_dir())?;
+        files::write_atomic_nosync(&mark, now.millis().to_string().as_bytes(), 0o600)?;
+        let mut env = app.env.vars().clone();
+        env.insert(vars::FAIRWAY_ROOT.into(), app.project.root.clone().into());
+        executable::spawn_self(&["pr", "sync", "--quiet"].map(OsString::from), &env, None)?;
+    }
+    Ok(Some(now.plus(SYNC_INTERVAL)))
+}
+
+fn line(view: &PullSyncView) -> String {
+    let PullRequestView { number, state, summary, .. } = &view.pull_request;
+    let what = work_name(Some(&view.lane), &view.tasks);
+    let summary = if summary.is_empty() { String::new() } else { format!(", {summary}") };
+    let told = if view.told { "; its author is told" } else { "" };
+    let landed = view.landing.as_ref().map(|landing| format!("\n{}", report::lines(landing))).unwrap_or_default();
+    format!("#{number} {what}: {state}{summary}{told}{landed}")
+}
+
+struct Sync<'a> {
+    app: &'a App,
+    git: Git<'a>,
+    lock: &'a FileLock,
+    say: &'a dyn Fn(&str),
+}
+
+impl Sync<'_> {
+    /// Brings the bases of pull requests to their upstreams, and tells the lanes that conflict with them since. Returns notes about
+    /// bases that stay.
+    fn bring_bases(&self, open: &[LanePullRequest]) -> Result<Vec<String>> {
+        let mut bases: Vec<String> = Vec::new();
+        for pull in open {
+            if let Some(unit) = self.unit(pull)?
+                && !bases.contains(&unit.base)
+            {
+                bases.push(unit.base);
+            }
+        }
+        let (fresh, moves) = (RefCell::default(), RefCell::default());
+        let refuse = |_: &str, _: &str| Ok(());
+        let what = UpstreamUse::Fetch;
+        let (app, git, lock, say) = (self.app, self.git, self.lock, self.say);
+        let upstreams = Upstreams { app, git, lock, say, may_push: &refuse, what, fresh, moves };
+        let mut notes = Vec::new();
+        for base in bases {
+            if let Err(error) = upstreams.bring(&base) {
+                notes.push(format!("{base} stays where it is: {error}"));
+            }
+        }
+        lane_conflicts::tell_all(app, &upstreams.moves.borrow(), &[])?;
+        Ok(notes)
+    }
+
+    /// The unit of a pull request; `None` when its lane is gone.
+    fn unit(&self, pull: &LanePullRequest) -> Result<Option<Unit>> {
+        self.app.read(|tx| {
+            let Some(lane) = lanes::find(tx, &pull.lane)? else { return Ok(None) };
+            let mut members = Vec::new();
+            for (id, epoch) in &pull.tasks {
+                if let Some(task) = tasks::find(tx, id)?.filter(|task| task.epoch == *epoch) {
+                    members.push(Member { task, commit: pull.commit.clone(), outdated: None });
+                }
+            }
+            let base = lane.base.clone().unwrap_or_else(|| self.app.settings.project.base_branch.clone());
+            let (task, commit) = (members.first().map(|one| one.task.id.clone()), pull.commit.clone());
+            Ok(Some(Unit { lane: Some(lane), task, commit, base, members, is_named: false }))
+        })
+    }
+
+    fn one(&self, mut pull: LanePullRequest) -> Result<PullSyncView> {
+        let mut view = PullSyncView {
+            lane: pull.lane.to_string(),
+            tasks: pull.tasks.iter().map(|(task, _)| task.to_string()).collect(),
+            pull_request: PullRequestView::default(),
+            told: false,
+            landing: None,
+            notes: Vec::new(),
+        };
+        let number = pull.number.unwrap_or_default().to_string();
+        let Some(unit) = self.unit(&pull)? else {
+            pull.state = PullState::Closed;
+            "its lane is gone".clone_into(&mut pull.summary);
+            self.save(&mut pull, true)?;
+            view.pull_request = PullRequestView::of(&pull, self.app.env.now()).unwrap_or_default();
+            return Ok(view);
+        };
+        let remote = upstream::of_base(self.app, &self.git, &unit.base)?.remote;
+        let forge = forge_of(self.app, &self.git, &remote)?;
+        let state: PullRequestState = forge.ask(&["state", &number], &Value::Null).map_err(refusal)?;
+        let before = (pull.state, pull.summary.clone(), pull.for_people.clone());
+        let trusted = &self.app.settings.forge.trusted;
+        pull.state = state.pull.state;
+        pull.summary = summary(&state, &pull, trusted);
+        pull.for_people = for_people(&state, trusted);
+        let is_changed = before != (pull.state, pull.summary.clone(), pull.for_people.clone());
+        match state.pull.state {
+            PullState::Merged => {
+                view.landing = Some(self.merged(&unit, &state, &pull)?);
+                self.save(&mut pull, true)?;
+            }
+            PullState::Closed => self.save(&mut pull, true)?,
+            PullState::Open => {
+                let (app, git) = (self.app, &self.git);
+                let reviews = PullReviews { app, git, forge: &forge, unit: &unit, pull: &pull, state: &state };
+                view.notes = reviews.record()?;
+                view.told = self.send_back(&reviews)?;
+                self.save(&mut pull, is_changed)?;
+            }
+        }
+        view.pull_request = PullRequestView::of(&pull, self.app.env.now()).unwrap_or_default();
+        Ok(view)
+    }
+
+    /// Records what the forge has said. Boards see a change by its event.
+    fn save(&self, pull: &mut LanePullRequest, is_changed: bool) -> Result<()> {
+        self.app.transaction(|tx| {
+            pull.synced_at = Some(tx.now());
+            pull.ended_at = (pull.state != PullState::Open).then(|| tx.now());
+            pull_requests::save(tx, pull)?;
+            if is_changed {
+                let event = Event::new(EventKind::PullRequestChanged)
+                    .lane(Some(&pull.lane))
+                    .with("number", pull.number.unwrap_or_default())
+                    .with("state", pull.state.as_str())
+                    .with("summary", pull.summary.as_str());
+                tx.record(&event)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Finishes the tasks of merged work, and ends its lane, as a landing does.
+    fn merged(&self, unit: &Unit, state: &PullRequestState, pull: &LanePullRequest) -> Result<LandingView> {
+        let mut view = LandingView { state: "landed", ..report::begin(self.app, unit) };
+        view.pull_request = PullRequestView::of(pull, self.app.env.now());
+        let merged = state.merged_commit.clone().unwrap_or_else(|| state.pull.head.clone());
+        if state.pull.head != unit.commit {
+            let (there, here) = (&state.pull.head, &unit.commit);
+            view.notes.push(format!("it was merged at {there}, and its lane was proposed at {here}"));
+        }
+        // A sync that was cut may have finished the tasks already.
+        let style = self.app.settings.land.style;
+        let known = self.app.read(|tx| Ok(landings::newest_of(tx, &unit.commit, &unit.base, style)?))?;
+        let is_it = |one: &Landing| one.state == LandingState::Landed && one.candidate.as_ref() == Some(&merged);
+        let mut landing = match known.filter(is_it) {
+            Some(known) => known,
+            None => {
+                let (commit, name) = (base::commit(self.app, &unit.base)?, unit.base.clone());
+                let base = Base { name, commit, checkout: None };
+                let mut landing =
+                    finish::begin(self.app, unit, &base, LandingState::Moving, Some(merged.clone()), None)?;
+                view.notes.extend(finish::landed(self.app, &mut landing)?);
+                landing
+            }
+        };
+        (view.id, view.candidate) = (Some(landing.id), Some(merged));
+        finish::end_lane(self.app, unit, &mut view);
+        finish::close(self.app, &mut landing)?;
+        Ok(view)
+    }
+
+    /// Tells the author once what is to be mended: demanded checks that failed and verdicts at the commit that was proposed, and
+    /// comments on lines. The work goes back, unless those who comment have approved it. Returns whether the author was told.
+    fn send_back(&self, pull: &PullReviews<'_>) -> Result<bool> {
+        let PullReviews { unit, forge, state, pull: known, .. } = pull;
+        // What is worked on again will come with another commit, and what is said meanwhile is told then.
+        if !unit.members.iter().any(|one| one.task.state.status() == TaskStatus::Review) {
+            return Ok(false);
+        }
+        let verdicts = state.verdicts(&self.app.settings.forge.trusted);
+        let is_at_head = |one: &&&ForgeReview| one.commit.as_ref() == Some(&known.commit);
+        let (mut is_back, mut facts, mut reasons) = (false, Vec::new(), Vec::new());
+        for check in state.failed().filter(|_| state.pull.head == known.commit) {
+            let fact = format!("check {} {} {}", known.commit, check.name, check.id.as_deref().unwrap_or_default());
+            if self.is_new(known, &fact)? {
+                is_back = true;
+                facts.push(fact);
+                reasons.push(self.failed_check(forge, unit, check));
+            }
+        }
+        for review in verdicts.iter().filter(is_at_head).filter(|one| one.verdict == "changes_requested") {
+            let fact = format!("review {}", review.id);
+            if self.is_new(known, &fact)? {
+                is_back = true;
+                facts.push(fact);
+                let text = quote_up_to(&review.body, MAX_CHARS, Mark::Data);
+                reasons.push(format!("{} asks for changes:\n{text}", excerpt(&review.author)));
+            }
+        }
+        let new_words = pull.new_words()?;
+        for NewWords { comment, author, text, facts: of_words } in &new_words {
+            let approves = |one: &&ForgeReview| one.author == *author && one.verdict == "approved";
+            is_back |= !verdicts.iter().filter(is_at_head).any(approves);
+            facts.extend(of_words.iter().cloned());
+            let (LinePlace { path, line }, id, author) = (&comment.place, comment.id, excerpt(author));
+            let text = quote_up_to(text, MAX_CHARS, Mark::Data);
+            reasons.push(format!("{}:{line} (comment {id}), {author}:\n{text}", excerpt(path)));
+        }
+        if reasons.is_empty() {
+            return Ok(false);
+        }
+        let (number, label) = (known.number.unwrap_or_default(), unit.label());
+        let heads: Vec<&str> = reasons.iter().filter_map(|text| text.lines().next()).collect();
+        let error = format!("#{number}: {}", heads.join("; ").trim_end_matches(':'));
+        let mut text = if is_back {
+            format!("{label} was sent back from its pull request #{number}.")
+        } else {
+            format!("{label} has comments on its pull request #{number}, and is approved.")
+        };
+        for reason in &reasons {
+            text.push('\n');
+            text.push_str(reason.trim_end());
+        }
+        if !new_words.is_empty() {
+            let _ = write!(text, "\nTo answer a comment, change its line: fairway review comments {}", unit.word());
+        }
+        let see = known.url.as_deref().unwrap_or_default();
+        let _ = write!(text, "\nSee it: {see}\nNext, submit what mends it: fairway task submit {}", unit.word());
+        let told = |tx: &WriteTx<'_>| facts.iter().try_for_each(|fact| pull_requests::tell(tx, known.id, fact));
+        if !is_back {
+            let (key, metadata) =
+                (format!("pull {} {}", known.id, facts.join(" ")), json!({ "tasks": unit.task_ids() }));
+            self.app.transaction(|tx| {
+                told(tx)?;
+                tell_workers_once(tx, unit, &key, &text, &metadata)
+            })?;
+            return Ok(true);
+        }
+        let (name, commit) = (unit.base.clone(), base::commit(self.app, &unit.base)?);
+        let base = Base { name, commit, checkout: None };
+        let mut landing = finish::begin(self.app, unit, &base, LandingState::Checking, None, None)?;
+        finish::sent_back(self.app, unit, &mut landing, &error, |tx, id| {
+            told(tx)?;
+            tell_workers(tx, unit, id, &text)
+        })?;
+        Ok(true)
+    }
+
+    fn is_new(&self, pull: &LanePullRequest, fact: &str) -> Result<bool> {
+        self.app.read(|tx| Ok(!pull_requests::is_told(tx, pull.id, fact)?))
+    }
+
+    /// Name, log and address of a failed check, and the command that repeats it here if a task has a check of that name.
+    fn failed_check(&self, forge: &Forge, unit: &Unit, check: &ForgeCheck) -> String {
+        let mut text = format!("The check '{}' fails:", excerpt(&check.name));
+        let log = check.id.as_ref().map(|id| forge.ask::<ForgeLog>(&["log", id], &Value::Null));
+        match log {
+            Some(Ok(ForgeLog { log })) => {
+                text.push('\n');
+                text.push_str(quote_up_to(&log, MAX_CHARS, Mark::Data).trim_end());
+            }
+            Some(Err(failure)) => {
+                let _ = write!(text, " no log ({})", excerpt(&failure.message));
+            }
+            None => text.push_str(" no log"),
+        }
+        if let Some(url) = &check.url {
+            let _ = write!(text, "\n{}", url.replace(char::is_control, " "));
+        }
+        let all = unit.members.iter().flat_map(|one| one.task.fields.checks.iter().map(|own| (&one.task.id, own)));
+        if let Some((task, _)) = all.into_iter().find(|(_, own)| own.name.as_str() == check.name) {
+            let _ = write!(text, "\nRepeat it here: fairway evidence run {task} --check {}", check.name);
+        }
+        text
+    }
+}
+
+/// What a person has to know about an open pull request, in a few words.
+fn summary(state: &PullRequestState, pull: &LanePullRequest, trusted: &[String]) -> String {
+    if state.pull.state != PullState::Open {
+        return String::new();
+    }
+    let mut parts = Vec::new();
+    let waiting = state.not_begun();
+    let is_pending = state.checks.iter().flatten().any(ForgeCheck::is_pending);
+    match &state.checks {
+        None => parts.push("checks unknown".to_owned()),
+        Some(_) if state.failed().next().is_some() => parts.push("✗ checks".to_owned()),
+        Some(_) if is_pending => parts.push("checks run".to_owned()),
+        Some(_) if !waiting.is_empty() => parts.push(format!("not begun: {}", waiting.join(" "))),
+        Some(all) if all.is_empty() => {}
+        Some(_) => parts.push("✓ checks".to_owned()),
+    }
+    if state.mergeable == Some(false) {
+        parts.push("✗ conflict".to_owned());
+    }
+    let verdicts = state.verdicts(trusted);
+    if verdicts.iter().any(|one| one.verdict == "changes_requested") {
+        parts.push("✗ changes".to_owned());
+    } else if verdicts.iter().any(|one| one.verdict == "approved" && one.commit.as_ref() == Some(&state.pull.head)) {
+        parts.push("✓ approved".to_owned());
+    }
+    if state.pull.head != pull.commit {
+        parts.push("others pushed".to_owned());
+    }
+    if state.pull.draft {
+        parts.push("draft".to_owned());
+    }
+    let open = state.threads.iter().filter(|thread| !thread.resolved).count();
+    match open + state.comments.iter().filter(|one| one.is_foreign()).count() {
+        0 => {}
+        1 => parts.push("1 comment".to_owned()),
+        count => parts.push(format!("{count} comments")),
+    }
+    parts.join(", ").replace(char::is_control, " ")
+}
+
+/// The newest words that reach no agent, for people: a line for each.
+fn for_people(state: &PullRequestState, trusted: &[String]) -> String {
+    let all = state.for_people(trusted);
+    let line = |one: &&ForgeComment| -> String {
+        format!("{}: {}", one.author, one.body.trim())
+            .replace(char::is_control, " ")
+            .chars()
+            .take(MAX_LINE_CHARS)
+            .collect()
+    };
+    let newest = all.iter().skip(all.len().saturating_sub(MAX_LINES));
+    newest.map(line).collect::<Vec<_>>().join("\n")
+}
