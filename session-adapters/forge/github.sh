@@ -189,8 +189,7 @@ checks='statusCheckRollup{contexts(first:100){pageInfo{hasNextPage} nodes{__type
 
 # The first line is the answer, the second the base, the others the people who wrote.
 # shellcheck disable=SC2016 # The variables are those of jq.
-state='def who: (.author.login // "") as $login
-  | if .author.__typename == "Bot" and ($login | endswith("[bot]") | not) then $login + "[bot]" else $login end;
+state='def who: .author | ((.login // "") | rtrimstr("[bot]")) + (if .__typename == "Bot" then "[bot]" else "" end);
 def written: {id: "\(.databaseId)", author: who, association: .authorAssociation, body, edited: .lastEditedAt, hidden: .isMinimized};
 .data.repository.pullRequest | (.commits.nodes[0].commit) as $commit
 | ($commit.statusCheckRollup.contexts) as $contexts

@@ -79,7 +79,7 @@ pub(super) fn polled(polled: &JobPollView, now: Timestamp, style: Style) -> Stri
                 text.push('\n');
             }
             ItemType::Stderr => text.push_str(&stderr.take(&item.payload)),
-            _ => text.push_str(&stdout.take(&item.payload)),
+            ItemType::Stdout => text.push_str(&stdout.take(&item.payload)),
         }
     }
     text.push_str(&stdout.pause());

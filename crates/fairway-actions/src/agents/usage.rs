@@ -82,7 +82,7 @@ pub fn usage(app: &App, by: UsageBy, since: Option<Timestamp>, sessions: &[Sessi
     } else {
         rows.sort_by_key(|row| (Reverse(row.tokens()), row.key.clone()));
     }
-    Ok(UsageView { by: by, since: since.map(|at| at.to_string()), rows, total })
+    Ok(UsageView { by, since: since.map(|at| at.to_string()), rows, total })
 }
 
 /// Days since 1970-01-01.

@@ -20,7 +20,7 @@ impl Need {
     pub(super) fn new(kind: NeedKind, key: &str, since: Option<Timestamp>, line: String, evidence: String) -> Self {
         let view = NeedView {
             id: format!("{kind}:{key}"),
-            kind: kind,
+            kind,
             session_id: None,
             task_id: None,
             lane: None,

@@ -45,13 +45,7 @@ pub struct RecoveredJobView {
 
 impl RecoveredJobView {
     pub fn new(run: &JobId, session: Option<&RoutingKey>, status: JobStatus, reason: String) -> Self {
-        Self {
-            session_id: session.map(ToString::to_string),
-            task_id: None,
-            reason,
-            run_id: run.to_string(),
-            status: status,
-        }
+        Self { session_id: session.map(ToString::to_string), task_id: None, reason, run_id: run.to_string(), status }
     }
 }
 

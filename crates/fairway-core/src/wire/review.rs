@@ -91,7 +91,7 @@ impl ReviewCommentView {
             id: comment.id,
             task_id: comment.task.to_string(),
             reviewer: comment.reviewer.clone(),
-            status: status,
+            status,
             path: place.path.clone(),
             line: place.line,
             commit: comment.commit.clone(),

@@ -87,7 +87,7 @@ fn view(app: &App, tx: &ReadTx<'_>, session: &Session, now: Timestamp) -> Result
     );
     let Health { status, why } = health;
     Ok(HealthView {
-        status: status,
+        status,
         run_id: session.run_id.to_string(),
         uptime_seconds: session.ended_at.unwrap_or(now).since(session.started_at).as_secs(),
         current_state: session.activity,

@@ -146,7 +146,7 @@ fn answer(event: LifecycleEvent, session: &Session, applied: bool, created: bool
     let view = LifecycleView {
         session_id: session.id.to_string(),
         run_id: session.run_id.to_string(),
-        event: event,
+        event,
         applied,
         created,
         status: session.status,

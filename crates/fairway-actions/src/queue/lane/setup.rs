@@ -114,9 +114,9 @@ impl Place {
         };
         let log = self.log.exists().then(|| self.log.display().to_string());
         let Some(Failure { command, how, output }) = failure else {
-            return LaneSetupView { state: state, command: None, how: None, output: None, log };
+            return LaneSetupView { state, command: None, how: None, output: None, log };
         };
-        LaneSetupView { state: state, command: Some(command), how: Some(how), output: Some(output), log }
+        LaneSetupView { state, command: Some(command), how: Some(how), output: Some(output), log }
     }
 
     fn failed(&self, lane: &LaneName, which: LaneCommands, failure: Failure) -> Refusal {

@@ -106,7 +106,7 @@ pub fn show(app: &App, id: &TaskId) -> Result<TaskDetailView> {
             task: view,
             dependents: dependents
                 .into_iter()
-                .map(|(id, status)| DependentView { id: id.to_string(), status: status })
+                .map(|(id, status)| DependentView { id: id.to_string(), status })
                 .collect(),
             checkpoint: newest,
             checkpoint_by: author,

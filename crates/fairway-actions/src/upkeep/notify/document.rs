@@ -133,7 +133,7 @@ fn make(app: &App, page: &ShownPage, need: &NeedView, is_whole: bool) -> Result<
         let token = random::hex().context("cannot generate a token")?;
         tokens.push(AnswerToken::new(&token, &need.id, &need.line, &next.command, now));
         views.push(NotificationActionView {
-            action: action,
+            action,
             label: action.label(),
             url: format!("{origin}/{PATH}"),
             local_url: format!("{}/{PATH}", page.origin),

@@ -19,7 +19,7 @@ pub(super) fn keep_newest(hits: &mut Vec<Hit>, limit: usize) {
 /// A hit whose task, session, lane and actor the caller fills in.
 pub(super) fn view(kind: SearchKind, id: String, at: Timestamp, field: &str, found: MatchExcerpt) -> SearchHitView {
     SearchHitView {
-        kind: kind,
+        kind,
         id,
         task_id: None,
         session_id: None,
