@@ -26,5 +26,5 @@ cargo build --locked --features postgres
 python3 "${fixtures}/make.py" target/debug/fairway
 sed -i "s/^## \[${version}\].*/## [${version}] - ${date}/" CHANGELOG.md
 git status --short
-printf 'next: cargo nextest run --locked -E '\''test(/^compat::/)'\''; git commit --all --message="release: %s"; git tag v%s\n' \
+printf 'next: cargo nextest run --locked -E '\''test(/^compat::/)'\''; git add --all; git commit --message="release: %s"; git tag v%s\n' \
   "${version}" "${version}"
