@@ -125,7 +125,12 @@ fn author_is_told_once_per_round_and_the_line_is_followed_until_a_commit_changes
     assert!(told.contains("b.txt:1 (comment 3): zero?") && !told.contains("comment 1"), "{told}");
     // The reviewer alone closes what no commit has answered.
     by("author", &["review", "resolve", "1", "--json"]).refuses(4, "not_creator");
-    by("author", &["review", "resolve", "1", "--force", "--reason", "mine", "--json"]).refuses(4, "not_creator");
+    let refused =
+        by("author", &["review", "resolve", "1", "--force", "--reason", "mine", "--json"]).refuses(4, "not_creator");
+    assert_eq!(
+        refused.error()["hint"],
+        "the author of the work cannot do that; see its open comments: fairway review comments"
+    );
     by("rosa", &["review", "resolve", "1"]).exits(0);
     world.run(["review", "resolve", "3", "--force", "--reason", "she is away"]).exits(0);
     assert_eq!(comments(&world), ["resolved a.txt:2", "answered a.txt:5", "resolved b.txt:1"]);

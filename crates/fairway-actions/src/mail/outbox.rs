@@ -56,7 +56,9 @@ pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answe
         // A person may withdraw any message; a session only its own.
         let by = sender(&message);
         if app.actor.session.is_some() && by != app.actor.name && force.is_none() {
-            return Err(Refusal::NotCreator { noun: "message", id, by, you: app.actor.name.clone() }.into());
+            return Err(
+                Refusal::NotCreator { noun: "message", id, by, you: app.actor.name.clone(), may_force: true }.into()
+            );
         }
         messages::resolve(tx, id, MessageStatus::Withdrawn, message.offered_to.as_deref())?;
         tx.record(&event(EventKind::MessageWithdrawn, &message).with("reason", reason.as_deref()))?;

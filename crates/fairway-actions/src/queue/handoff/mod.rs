@@ -183,7 +183,7 @@ pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answe
         }
         if !app.actor.is_named(&handoff.from_actor) && force.is_none() {
             let (by, you) = (handoff.from_actor, app.actor.name.clone());
-            return Err(Refusal::NotCreator { noun: "handoff", id, by, you }.into());
+            return Err(Refusal::NotCreator { noun: "handoff", id, by, you, may_force: true }.into());
         }
         let handoff = record_answer(tx, handoff, HandoffStatus::Withdrawn, reason.as_deref())?;
         Answer::new(&handoff, id, format!("withdrew handoff {id} of {}", handoff.task))

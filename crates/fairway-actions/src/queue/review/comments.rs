@@ -85,7 +85,7 @@ pub fn resolve(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer
         let is_claimant = task.state.claim().is_some_and(|claim| app.actor.is_named(&claim.claimant));
         if !app.actor.is_named(&comment.reviewer) && (force.is_none() || is_claimant) {
             let (by, you) = (comment.reviewer, app.actor.name.clone());
-            return Err(Refusal::NotCreator { noun: "comment", id, by, you }.into());
+            return Err(Refusal::NotCreator { noun: "comment", id, by, you, may_force: !is_claimant }.into());
         }
         review_comments::resolve(tx, id, &app.actor.name)?;
         let event = event(EventKind::ReviewResolved, &comment, task.fields.lane.as_ref());

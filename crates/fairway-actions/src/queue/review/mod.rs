@@ -355,8 +355,9 @@ pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answe
         let is_own = app.actor.is_named(&review.actor);
         let is_claimant = || task.state.claim().is_some_and(|claim| app.actor.is_named(&claim.claimant));
         if !is_own && (force.is_none() || (review.verdict.is_some() && is_claimant())) {
+            let may_force = review.verdict.is_none() || !is_claimant();
             let (by, you) = (review.actor, app.actor.name.clone());
-            return Err(Refusal::NotCreator { noun: "review", id, by, you }.into());
+            return Err(Refusal::NotCreator { noun: "review", id, by, you, may_force }.into());
         }
         take_back(&by, tx, &task, &review, reason.as_deref())?;
         let line = format!("withdrew review {id} of {} in the domain '{}'", task.id, review.domain);

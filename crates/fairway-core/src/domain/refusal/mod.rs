@@ -937,8 +937,12 @@ refusals! {
     /// Only the creator may withdraw the record; `--force --reason` overrides.
     #[error("{noun} {id} was created by {by}, not by you ({you})")]
     #[code(Conflict, "not_creator")]
-    #[hint("to stand in for its creator: {SAME_COMMAND} --force --reason TEXT")]
-    NotCreator { noun: &'static str, id: i64, by: String, you: String },
+    #[hint("{}", if *may_force {
+        format!("to stand in for its creator: {SAME_COMMAND} --force --reason TEXT")
+    } else {
+        "the author of the work cannot do that; see its open comments: fairway review comments".to_owned()
+    })]
+    NotCreator { noun: &'static str, id: i64, by: String, you: String, may_force: bool },
     /// A command of `demo` failed, or its scripted agent did not come to its end.
     #[error("the demo stopped at: {command}")]
     #[code(External, "demo_failed")]
