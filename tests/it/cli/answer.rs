@@ -94,11 +94,11 @@ fn answer_names_its_question_and_reaches_no_other() {
     [exit 3]
     $ fairway answer approval:3 allow
     error: invalid value 'approval:3' for '<QUESTION>': question 'approval:3' is a permission request; answer it so: fairway approvals answer 3 allow
-    hint: read the help: fairway answer --help
+    hint: see what is asked: fairway status
     [exit 2]
     $ fairway answer s1 no
     error: invalid value 's1' for '<QUESTION>': question 's1' must be question:SESSION:N, as fairway status --json names it
-    hint: read the help: fairway answer --help
+    hint: see what is asked: fairway status
     [exit 2]
     $ fairway answer question:s2:1 no
     error: there is no session 's2'

@@ -43,7 +43,7 @@ fn healthy_project_is_told_so_and_nothing_is_touched() {
     insta::assert_snapshot!(redacted(&world.transcript(&["fairway doctor", "fairway doctor --quiet"])), @"
     $ fairway doctor
     SEVERITY  CODE       FIX  MESSAGE
-    note      store      -    2 tasks, schema 24, SQLite [version]; only fairway backup copies it: a copy of the file lacks its log
+    note      store      -    2 tasks, schema 25, SQLite [version]; only fairway backup copies it: a copy of the file lacks its log
     note      same_user  -    agents that run as this user can read the store and the files beside it; to isolate them, run them as another user or in a container
     $ fairway doctor --quiet
     store
@@ -74,7 +74,7 @@ fn derivable_damage_is_found_and_repaired() {
     error     claim_missing    fairway doctor --fix  T-1 is held by [user] under epoch 9, but its history has no such claim
     error     claim_left       fairway doctor --fix  the history of T-1 has a claim of [user] under epoch 1 that is active, but the task has no such claim
     error     claim_left       fairway doctor --fix  the history of T-2 has a claim of nobody under epoch 3 that is active, but the task has no such claim
-    note      store            -                     2 tasks, schema 24, SQLite [version]; only fairway backup copies it: a copy of the file lacks its log
+    note      store            -                     2 tasks, schema 25, SQLite [version]; only fairway backup copies it: a copy of the file lacks its log
     note      same_user        -                     agents that run as this user can read the store and the files beside it; to isolate them, run them as another user or in a container
     [exit 1]
     $ fairway doctor --fix
@@ -84,11 +84,11 @@ fn derivable_damage_is_found_and_repaired() {
     note      repaired   -    T-1 is held by [user] under epoch 9, but its history has no such claim
     note      repaired   -    the history of T-1 has a claim of [user] under epoch 1 that is active, but the task has no such claim
     note      repaired   -    the history of T-2 has a claim of nobody under epoch 3 that is active, but the task has no such claim
-    note      store      -    2 tasks, schema 24, SQLite [version]; only fairway backup copies it: a copy of the file lacks its log
+    note      store      -    2 tasks, schema 25, SQLite [version]; only fairway backup copies it: a copy of the file lacks its log
     note      same_user  -    agents that run as this user can read the store and the files beside it; to isolate them, run them as another user or in a container
     $ fairway doctor
     SEVERITY  CODE       FIX  MESSAGE
-    note      store      -    2 tasks, schema 24, SQLite [version]; only fairway backup copies it: a copy of the file lacks its log
+    note      store      -    2 tasks, schema 25, SQLite [version]; only fairway backup copies it: a copy of the file lacks its log
     note      same_user  -    agents that run as this user can read the store and the files beside it; to isolate them, run them as another user or in a container
     ");
     // The repair is in the log, and the tasks go on: no old epoch is valid.

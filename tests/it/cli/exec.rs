@@ -311,11 +311,11 @@ fn invalid_spawn_starts_nothing() {
     ]), @"
     $ fairway exec spawn
     error: the following required arguments were not provided: <--shell <TEXT>|CMD>
-    hint: write it as: fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)
+    hint: write it as: fairway exec spawn (--shell TEXT | -- CMD...)
     [exit 2]
     $ fairway exec spawn --shell true -- true
     error: the argument '--shell <TEXT>' cannot be used with '[CMD]...'
-    hint: write it as: fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)
+    hint: write it as: fairway exec spawn (--shell TEXT | -- CMD...)
     [exit 2]
     $ fairway exec spawn --shell ' '
     error: command must not be empty
@@ -332,7 +332,7 @@ fn invalid_spawn_starts_nothing() {
     [exit 2]
     $ fairway exec spawn --size 24x80 -- true
     error: the following required arguments were not provided: --pty
-    hint: write it as: fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)
+    hint: write it as: fairway exec spawn (--shell TEXT | -- CMD...)
     [exit 2]
     $ fairway exec spawn --timeout 0s -- true
     error: timeout must be greater than zero

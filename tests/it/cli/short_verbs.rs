@@ -144,9 +144,9 @@ fn names_of_other_tools_lead_to_the_command() {
         ("cost", "fairway usage"),
         ("status --watch", "fairway top"),
         ("status T-1", "fairway task show T-1"),
-        ("add x --blocked-by T-1", "--depends-on TASK"),
+        ("add x --blocked-by T-1", "fairway task add x --depends-on T-1"),
         ("task list -a", "fairway task list --all"),
-        ("start x --agent codex", "--provider NAME"),
+        ("start x --agent codex", "fairway start x --provider codex"),
         ("list -v", "fairway task list"),
         ("ready -v", "fairway --debug COMMAND"),
     ] {

@@ -25,7 +25,6 @@ fn stand(world: &TestProject) -> Vec<String> {
 #[test]
 fn unknown_session_is_registered() {
     let world = TestProject::new();
-    fs::write(world.root().join(".fairway/local.toml"), "[hooks]\nrole = \"guest\"\n").unwrap();
     let mut begins = start("startup", "conversation-1");
     begins["transcript_path"] = "/home/dev/record.jsonl".into();
     begins["cwd"] = world.root().join("src").to_str().unwrap().into();
@@ -34,7 +33,7 @@ fn unknown_session_is_registered() {
     let session = world.session();
     assert_eq!(
         (&session["role"], &session["provider"], &session["external_session_id"], &session["transcript"]),
-        (&json!("guest"), &json!("claude"), &json!("conversation-1"), &json!("/home/dev/record.jsonl")),
+        (&json!("person"), &json!("claude"), &json!("conversation-1"), &json!("/home/dev/record.jsonl")),
     );
     assert_eq!(session["worktree"], json!(world.root()));
     fs::remove_dir(world.root().join(".git")).unwrap();

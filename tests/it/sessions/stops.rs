@@ -59,7 +59,6 @@ fn stop_at_any_moment_is_told_as_a_stop() {
     let seed = std::env::var("FAIRWAY_STOP_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20_261_128);
     let mut random = Random(seed);
     let world = Sessions::new();
-    world.configure("[hooks]\nrole = \"dev\"\n");
     world.run(["lane", "add", "a", "--wip", "100"]).exits(0);
     let (app, mut cache) = (app(&world), BoardCache::new());
     for number in 0..soak::count("FAIRWAY_STOPS", STOPS, FEW_STOPS) {
