@@ -91,7 +91,7 @@ fn store_of_the_fourth_schema_keeps_what_its_renamed_columns_hold() {
 fn assert_newest(world: &TestProject) {
     let version: i64 =
         Connection::open(world.store()).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 24);
+    assert_eq!(version, 25);
     // The dumps hold the rows of jobs and no directories of theirs.
     let findings = world.run(["doctor", "--json"]).json();
     let problems = findings["findings"].as_array().unwrap().iter().filter(|one| one["severity"] != "note");

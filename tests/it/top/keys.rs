@@ -165,7 +165,7 @@ fn diff_new_task_its_priority_and_a_start_are_keys_away() {
     window.press(&["?"]);
     window.shows("P       change its priority");
     window.press(&["P"]);
-    window.shows("change its priority, 0 to 4");
+    window.shows("change its priority: priority, 0 to 4");
     window.types("0");
     window.shows("u takes it back");
     assert_eq!(world.json(["task", "show", "T-1"])["priority"], 0);
