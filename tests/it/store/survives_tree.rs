@@ -327,7 +327,7 @@ fn hint_offers_a_snapshot_only_where_there_is_one() {
         world.run(["ready", "--json"]).refuses(1, code).error()["hint"].as_str().unwrap().to_owned()
     };
     shell(&world, "rm -f .fairway/*-wal");
-    let without = "there is no snapshot; restore a backup: fairway restore FILE; or ";
+    let without = "there is no snapshot; restore a backup: fairway restore FILE\n";
     assert_eq!(hint(&world, "store_damaged"), format!("{without}go on without them: fairway doctor --accept"));
     shell(&world, "rm -f .fairway/fairway.db*");
     let begin = format!("{without}begin a new store: fairway init --new");
