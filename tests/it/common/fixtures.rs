@@ -43,6 +43,11 @@ pub fn add_lane(world: &TestProject, name: &str, wip_limit: Option<i64>, worktre
 /// A permission request of a running session; answers with its number.
 pub fn add_approval(world: &TestProject, session: &str, tool: &str, answerable: bool) -> i64 {
     let (now, answerable) = (world.now().millis(), i64::from(answerable));
+    // Before a server sees the request, as the product does.
+    let next: i64 = world.value("SELECT COALESCE(max(id), 0) + 1 FROM approvals").parse().unwrap();
+    if answerable == 1 {
+        await_answer(world, next);
+    }
     world.write_rows(&format!(
         "INSERT INTO approvals (session_id, run_id, provider, tool, input, answerable, status, asked_at) \
          VALUES ('{session}', 'run-{session}', 'acme', {tool}, '{{\"command\":\"ls\"}}', {answerable}, 'pending', {now})",
@@ -55,9 +60,7 @@ pub fn add_approval(world: &TestProject, session: &str, tool: &str, answerable: 
          VALUES ({now}, 'approval.asked', '{session}', 'run-{session}', 'test', {})",
         quoted(Some(&data))
     ));
-    if answerable == 1 {
-        await_answer(world, id);
-    }
+    assert_eq!(id, next);
     id
 }
 
