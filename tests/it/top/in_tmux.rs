@@ -137,10 +137,13 @@ fn terminal_is_sane_after_suspend_signals_and_a_panic() {
     assert!(top(&window).signal(Signal::SIGKILL).unwrap());
     eventually("it is gone", || (window.value("#{pane_current_command}") == "sh").then_some(()));
     // Raw mode knows no Enter.
-    window.press(&["-l", "stty sane"]);
+    window.press(&["-l", "stty sane; echo sane$((1+1))"]);
     window.press(&["C-j"]);
-    // The killed one has left its frame.
-    window.types("clear; fairway top");
+    window.shows("sane2");
+    // The killed one has left its frame: what is read must be that of the next one.
+    window.types("clear");
+    window.until("the frame is gone", |screen| !screen.contains("READY (1)"));
+    window.types("fairway top");
     window.shows("READY (1)");
     window.press(&["q"]);
     window.is_sane();
