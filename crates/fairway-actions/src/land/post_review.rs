@@ -14,6 +14,7 @@ use crate::queue::landing_unit::project_git;
 use crate::queue::review::comments;
 use fairway_core::adapters::forge::Forge;
 use fairway_core::domain::pull_request::{ForgeWhy, LanePullRequest, MARK, PullRequestState};
+use fairway_core::domain::refusal::PULL_REQUEST;
 use fairway_core::domain::review::{CommentStatus, Review, Verdict};
 use fairway_core::domain::{Refusal, TaskId, secrets};
 use fairway_core::os::digest::sha256_hex;
@@ -44,7 +45,7 @@ impl<'a> Post<'a> {
         })?;
         let is_it = |pull: &LanePullRequest| pull.number.is_some() && pull.tasks.iter().any(|(task, _)| task == id);
         let Some((lane, pull)) = lane.zip(pull.filter(is_it)) else {
-            return Err(Refusal::not_found("open pull request of the task", id.as_str()).into());
+            return Err(Refusal::not_found(PULL_REQUEST, id.as_str()).into());
         };
         trust::require(app)?;
         let git = project_git(app)?;
@@ -127,7 +128,7 @@ fn text(review: &Review, mark: &str) -> String {
     secrets::mask(&format!("{verdict}, by {by} in the domain {}\n\n{notes}\n\n{mark}", review.domain))
 }
 
-/// The same for a verdict that is recorded again.
+/// A verdict that is recorded again has the mark of the first one.
 fn verdict_mark(review: &Review) -> String {
     let Review { task, domain, verdict, commit, reviewer, notes, .. } = review;
     let digest = sha256_hex(format!("{task} {domain} {verdict:?} {commit:?} {reviewer:?} {notes:?}").as_bytes());

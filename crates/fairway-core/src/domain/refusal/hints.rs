@@ -15,6 +15,9 @@ pub(super) const GH_ISSUE_LIST: &str =
 /// A placeholder for the refused command in a hint that adds flags to it. The command line puts the caller's words there.
 pub const SAME_COMMAND: &str = "fairway …";
 
+/// The noun of a pull request that a task has not.
+pub const PULL_REQUEST: &str = "open pull request of the task";
+
 /// The noun of a missing snapshot.
 pub const SNAPSHOT: &str = "snapshot of the store";
 
@@ -32,6 +35,7 @@ pub(super) fn missing(noun: &str, id: &str, near: &[String]) -> Option<String> {
         ([], "approval") => "list the open approvals: fairway approvals list".to_owned(),
         ([], "directory") => format!("make it: mkdir -p {}", shell_words::quote(id)),
         ([], "device") => "list the devices: fairway device list".to_owned(),
+        ([], PULL_REQUEST) => format!("open one: fairway land {} --pr", shell_words::quote(id)),
         ([], "guide") => "list the guides: fairway guide --list".to_owned(),
         ([topic, ..], "guide") => format!("did you mean {topic}: fairway guide {topic}"),
         ([], _) => return None,

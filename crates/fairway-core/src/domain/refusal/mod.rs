@@ -20,7 +20,7 @@ use super::status::{JobStatus, SessionStatus, TaskStatus};
 use super::{LaneName, Role, SessionId, TaskId, commit_id, plural};
 use crate::env::Timestamp;
 use hints::{GH_ISSUE_LIST, git_in, own_filter};
-pub use hints::{SAME_COMMAND, SNAPSHOT};
+pub use hints::{PULL_REQUEST, SAME_COMMAND, SNAPSHOT};
 use table::refusals;
 
 /// The kind of a failure; its number is the exit code.
