@@ -1,4 +1,4 @@
-//! What Fairway is made of: nouns and rules, the store, and what programs, files and git say.
+//! The library below the use cases: nouns and rules, the store, and access to programs, files and git.
 //!
 //! Modules have layers and import only lower ones; `tests/it/layers.rs` has the table and checks it.
 

@@ -30,7 +30,7 @@ pub fn due_at(app: &App, session: &Session) -> Option<Timestamp> {
     Some(until.plus(spread).plus(if goes_on_by_itself(app, session) { OWN_WAY } else { Duration::ZERO }))
 }
 
-/// What the session is told when its parking has ended; `None` when nothing makes it go on.
+/// The text for a session whose parking has ended; `None` when nothing makes it go on.
 pub fn told(app: &App, session: &Session) -> Option<&'static str> {
     let cause = session.parked_why.as_ref().filter(|_| app.settings.agents.resume)?;
     match cause.kind() {

@@ -1,4 +1,4 @@
-//! What shows that an agent is at its usage limit, and when that passes. An ordinary refusal and an overload show none.
+//! The signs of a usage limit in transcripts and errors, and the time at which it passes. An ordinary refusal and an overload show none.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What people whose words count say on a pull request: their verdicts become reviews, and their conversations comments on lines.
-//! A comment that is resolved on one side is resolved on the other.
+//! Verdicts and conversations on a pull request, of people whose words count: a verdict becomes a review, a conversation a comment
+//! on a line. A comment that is resolved on one side is resolved on the other.
 
 use anyhow::Result;
 use serde_json::Value;

@@ -17,7 +17,7 @@ use fairway_core::domain::session_facts::SessionOverview;
 use fairway_core::env::Timestamp;
 use fairway_core::store::overview;
 
-/// What became of the parkings that have ended, and when the next one is due.
+/// Notes about the parkings that have ended, and the time at which the next one is due.
 #[derive(Debug, Default)]
 pub struct Resumed {
     pub notes: Vec<String>,

@@ -61,7 +61,7 @@ section! {
         #[env(FAIRWAY_AGENTS_CONTINUE)]
         pub r#continue: i64 as Reminders = 0,
         /// Whether a session goes on by itself when its usage limit, or the budget of the day, has passed: once, with its
-        /// conversation. False for one who wants to be there.
+        /// conversation. Set it to false to be there when it does.
         pub resume: bool = true,
         /// A structured session whose agent is not in the mode in which it asks: show (it runs, and is shown as not guarded) or
         /// refuse.
