@@ -83,6 +83,7 @@ tests/agents.sh &
 agents=$!
 trap 'kill "${agents}" 2>/dev/null || true' EXIT
 tests/axe.sh >/dev/null
+tests/public-projects.sh >/dev/null
 zellij=$(tests/zellij.sh)
 schemathesis=$(tests/schemathesis.sh)
 tests/actionlint.sh

@@ -144,7 +144,7 @@ fn run_sh_installs_every_required_program() {
 }
 
 /// The programs of Debian's essential packages that tests start by name.
-const ALWAYS_THERE: [&str; 4] = ["env", "sleep", "timeout", "umount"];
+const ALWAYS_THERE: [&str; 5] = ["cp", "env", "sleep", "timeout", "umount"];
 
 #[test]
 fn run_sh_permits_no_skipped_test() {

@@ -31,6 +31,7 @@ mod program_end;
 mod protocol_table;
 mod provider_event;
 mod provider_event_watcher;
+mod public_projects;
 mod question;
 mod reconcile;
 mod reconcile_by_cron;
