@@ -12,10 +12,9 @@ use fairway_core::domain::question::QuestionId;
 
 /// Answer a question of a session
 ///
-/// The id is that of an item of `fairway status`. An answer goes in at once, or is refused with the reason: also when the
-/// session asks another question by now. Of a question with choices, the number or the words of one are the answer. Another dialog
-/// of the agent's program is answered in its own window (`fairway session attach`), and a permission request by `fairway approvals
-/// answer`.
+/// The id is that of an item of `fairway status`. An answer goes in at once, or is refused with the reason, as when the session
+/// asks another question by now. Of a question with choices, the number or the words of one are the answer. For a permission
+/// request: `fairway approvals answer`; for another dialog of the agent: `fairway session attach`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway answer question:s1:3 'yes, both currencies'

@@ -100,8 +100,8 @@ impl ListArgs {
 
 /// Print each new permission request and ring the bell
 ///
-/// While this runs, a request waits up to ten minutes for an answer before the agent asks in its own window. Prints each
-/// request that is open or comes, and each answer. Ends on Ctrl-C. With --json, one document per change.
+/// While this runs, a request waits up to ten minutes for an answer before the agent asks in its own window. Ends on Ctrl-C.
+/// With --json, one document per change.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway approvals watch
@@ -161,10 +161,9 @@ fn closed(one: &ApprovalView) -> String {
 
 /// Allow or deny permission requests
 ///
-/// The agent's hook waits for the answer. Once it waits no more, the choice is taken in the dialog on the agent's screen, if that
-/// shows exactly this command. A session cannot answer its own request. Each request is answered by itself: the
-/// failure of one stops no other, and the exit code is that of the first failure. With --json, several ids are answered with
-/// an array.
+/// The agent's hook waits for the answer. Once it waits no more, the choice is taken in the dialog on the agent's screen, if
+/// that shows exactly this command. A session cannot answer its own request. Each by itself: the exit code is that of the first
+/// failure.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway approvals answer 3 deny --reason 'not on main'

@@ -12,11 +12,9 @@ use fairway_core::wire::BudgetView;
 
 /// Show what is used of each budget, and raise one
 ///
-/// Of the caps in [budgets]: those of open tasks and live sessions that have used anything, and that of the day (UTC). A cap in
-/// USD counts the cost that agents report, and cannot hold where one reports none.
-///
-/// At 80 % the session is told, and an item appears. When all is used, the session is paused at the end of its turn: its prompts
-/// wait, its tools are denied, and claim and conversation stay.
+/// Of the caps in [budgets]: those of open tasks and live sessions that have used anything, and that of the day (UTC). At 80 %
+/// the session is told, and an item appears. When all is used, it is paused at the end of its turn: prompts wait, tools are
+/// denied, claim and conversation stay. A cap in USD counts the cost that agents report.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway budget

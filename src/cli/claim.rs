@@ -14,7 +14,7 @@ use fairway_core::domain::{LaneName, Refusal, Role, TaskId};
 /// Claim a task: by id, or the next ready one that fits
 ///
 /// Without an id a session claims its own task, else continues one of a dead session of its lane, else claims the next ready
-/// one of its role: of its lane, then without a lane. With --json the answer has the claim's epoch. Pass it as --epoch to be
+/// one of its role: of its lane, then without a lane. With --json the answer has the claim's epoch: pass it as --epoch to be
 /// refused once the task has changed hands.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -42,9 +42,9 @@ impl Verb {
 
 /// Pair a browser with the page, so that it stays known
 ///
-/// Its key outlives the server. Prints a link, its QR code where the server is in the network, and a code that can be typed at /pair instead. Each is valid
-/// for five minutes and pairs one browser, which asks for a name and gets a key in a cookie. Only digests of codes and keys are kept,
-/// in .fairway/devices.json. A server must run: fairway serve --http. Refused inside a session.
+/// Prints a link, its QR code where the server is in the network, and a code for /pair. Each is valid for five minutes and
+/// pairs one browser, whose key outlives the server. Only digests of codes and keys are kept. A server must run: fairway serve
+/// --http. Refused inside a session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway device pair --name phone
@@ -101,7 +101,7 @@ fn text(view: &DevicePairView, ctx: &Context) -> String {
 
 /// List the browsers that are paired with the page
 ///
-/// WAY = local: the key of the device is valid on this machine alone, tunnels included; network: at the server's address in the network
+/// WAY = local: the key is valid on this machine alone, tunnels included; network: at the server's address in the network
 /// alone. FROM is the device whose page made its code. SEEN is the time since its last request, to ten minutes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway device list")]

@@ -73,9 +73,9 @@ impl Args {
 
 /// Test that structured agents ask before a command
 ///
-/// Gives each agent one short turn in an empty directory, in which it must ask before it runs a command. The answer is
-/// a denial. A turn costs what a turn of your model costs. Without a name, installed agents are tried whose version and
-/// mode are not proven yet. Exits 1 when one is not proven.
+/// Gives each agent one short turn in an empty directory, in which it must ask before it runs a command; the answer is a
+/// denial. A turn costs what a turn of your model costs. Without a name, installed agents are tried whose version and mode are
+/// not proven yet. Exits 1 when one is not proven.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway doctor agents --dry-run
@@ -168,9 +168,8 @@ pub(super) fn proof_cell(proof: Option<&AgentProofView>, now: Timestamp) -> Stri
 
 /// Test that installed hooks block a denied call
 ///
-/// Runs each hook as its provider would, with a call that must be denied. Reports hooks that the provider skips, does
-/// not load or misreads, missing programs, and lanes in whose worktree the hooks are off. Exits 0 when every installed
-/// hook blocks, in every lane.
+/// Runs each hook as its provider would, with a call that must be denied. Reports hooks that the provider skips, does not load
+/// or misreads, and lanes in whose worktree the hooks are off. Exits 0 when every installed hook blocks, in every lane.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway doctor hooks {provider}")]
 pub struct HooksArgs {

@@ -48,11 +48,10 @@ impl Verb {
 
 /// Run a program and record its result as evidence
 ///
-/// Without a task: of the only one that you have claimed. Exits 0 if the program passed and 7 if it failed. It runs without a shell and without stdin, in the worktree of the
-/// task's lane, else here. Its output is shown and kept. Processes that it leaves behind are killed.
-///
-/// Only so many checks run at once on this host as [checks] parallel says; the others wait in turn, and say for what. That counts
-/// neither as time of the program nor towards --timeout.
+/// Without a task: of the only one that you have claimed. Exits 0 if the program passed and 7 if it failed. It runs without a
+/// shell and without stdin, in the worktree of the task's lane, else here. Its output is shown and kept; processes that it
+/// leaves behind are killed. It first waits for one of the [checks] parallel slots of this host, which --timeout does not
+/// count.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway evidence run --check tests

@@ -10,8 +10,8 @@ use fairway_core::wire::{GuideTopicView, GuideView};
 
 /// Print how an agent works in a project, or a guide
 ///
-/// Without a topic it works everywhere, also in a worktree without a .fairway directory and outside of projects. A project's
-/// own .fairway/AGENTS.md is printed in its place if a person has changed it. With a topic it prints that guide of the manual.
+/// Without a topic it works everywhere, also outside of projects; a project's own .fairway/AGENTS.md is printed in its place if
+/// a person has changed it. With a topic it prints that guide of the manual.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway guide

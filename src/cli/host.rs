@@ -39,9 +39,8 @@ impl Verb {
 
 /// List the hosts that work on the store
 ///
-/// A host is a machine, or a container with processes of its own. Each host that writes to a store on a server is recorded there, with its
-/// checkout and its version of Fairway. For a store in a file the hosts are those that the records of sessions, jobs and lanes name.
-/// Counted are live sessions, starting and running jobs, and lanes whose worktree is there. SEEN is the time since the host wrote.
+/// A host is a machine, or a container with processes of its own. Counted are live sessions, starting and running jobs, and
+/// lanes whose worktree is there. SEEN is the time since the host wrote.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway host list
@@ -88,10 +87,9 @@ fn table(hosts: &[HostView], now: Timestamp) -> Table {
 
 /// Give this machine an id of its own
 ///
-/// For a machine that was copied with its disk or image: it has the id of the original, and a store on a server takes writes from
-/// one of the two only (host_cloned). Run it on the copy: the original can write again afterwards. The new id is random, and is used
-/// instead of the machine's (/etc/machine-id) from now on, for every project of this user on this machine. Sessions, jobs and lanes
-/// that are recorded under the old id belong to the other machine then. At a terminal, a person is asked. Refused inside a session.
+/// For a machine that was copied with its disk or image: a store on a server takes writes from one of the two only
+/// (host_cloned). Run it on the copy. The new random id is used for every project of this user on this machine; what is
+/// recorded under the old id belongs to the other machine then. Refused inside a session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway host renew")]
 pub struct RenewArgs {
@@ -115,10 +113,9 @@ impl RenewArgs {
 
 /// Give up a host that will not come back
 ///
-/// For a machine or container that is gone. In one write its sessions are recorded as failed and its jobs as lost, and the claims of its sessions
-/// are released. Work in review and claims of persons stay. Its lanes are named, with those whose branch no remote has, as
-/// far as this checkout knows from its last git fetch. Nothing is stopped there. It is refused while the host was heard of within
-/// `sessions.stale_after`, unless --force is given. Refused inside a session.
+/// In one write its sessions are recorded as failed, its jobs as lost, and the claims of its sessions are released. Work in
+/// review and claims of persons stay. Names its lanes, with those whose branch no remote has. Refused while the host was heard
+/// of within `sessions.stale_after`, unless --force is given, and inside a session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway host retire build1 --reason 'its disk died'")]
 pub struct RetireArgs {

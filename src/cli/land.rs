@@ -14,18 +14,12 @@ use fairway_core::domain::landing::LandThrough;
 
 /// Land finished work in its base
 ///
-/// Lands the commit of a task, or the tip of a lane, with every task whose commit it contains. Each must pass the merge gates and
-/// those of `done`. The merge is made without a worktree; the checks of [land] and of the tasks run on the merged tree; then the
-/// base moves, and a clean checkout of it is updated. The tasks are done. Sessions of lanes that now conflict get a message.
-/// A conflict or a failed check sends the work back, and the next goes on. No git hook runs.
+/// Lands the commit of a task, or the tip of a lane, with every task whose commit it contains. Each must pass the merge gates,
+/// those of `done`, and the checks on the merged tree. Then the base moves, and the tasks are done. A conflict or a failed
+/// check sends the work back, and the next goes on. No git hook runs.
 ///
-/// --all lands tasks in review, and finished ones whose lane has commits that the base lacks. lane:NAME is always a lane. Several
-/// land in the order that lets most land without rework. Up to [land] batch of them share one check; a batch that fails is halved
-/// until the one that breaks is alone. [land] width checks several trees at once; all of a landing share one slot of [checks] parallel. --fetch first brings the base to its upstream.
-/// --push pushes the checked commit, never by force, and counts it as landed only then; a push that loses a race begins anew on
-/// the new upstream. With the store on a server both are always done, unless [land] shared = false. After a crash the next landing
-/// completes what was interrupted. For people, and for sessions of the roles in [land] roles. The words pause, resume and show are
-/// commands; a lane of that name is lane:NAME.
+/// For people, and for sessions of the roles in [land] roles. The words pause, resume and show are commands: a lane of that
+/// name is lane:NAME. More: `fairway guide landing`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway land T-4

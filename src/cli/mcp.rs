@@ -23,9 +23,8 @@ use fairway_core::wire::Failure;
 
 /// Serve an agent's commands as MCP tools
 ///
-/// An agent's command line starts it and talks to it on stdin and stdout, by the Model Context Protocol: next, task, note, verify, finish, ask, inbox, run and
-/// overlap. The session comes from the environment, as for commands. It ends with stdin. `fairway guide mcp` tells how clients
-/// are configured.
+/// An agent's command line starts it and talks to it on stdin and stdout. Tools: next, task, note, verify, finish, ask, inbox,
+/// run and overlap. The session comes from the environment. `fairway guide mcp` tells how clients are configured.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway mcp

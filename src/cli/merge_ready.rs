@@ -20,10 +20,9 @@ use fairway_core::wire::FailureKind;
 
 /// Check a task's merge gates; exit 5 if one fails
 ///
-/// The work is judged in the worktree of the task's lane, else of the claiming session, else where it was claimed. The
-/// answer names it. Unmet gates are listed as blockers, each with the command that clears it.
-///
-/// With --format github, blockers are annotations of a GitHub workflow, and GITHUB_STEP_SUMMARY gets a table.
+/// The work is judged in the worktree of the task's lane, else of the claiming session, else where it was claimed. Unmet gates
+/// are blockers, each with the command that clears it. With --format github they are annotations of a GitHub workflow, and
+/// GITHUB_STEP_SUMMARY gets a table.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway merge-ready T-4

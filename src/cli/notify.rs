@@ -25,10 +25,9 @@ const NOT_SENT: Exit = 7;
 
 /// Send items that need you to the sinks of [notify]
 ///
-/// Without a flag: the configured sinks, and what became of each item. An item is sent once to each sink, however
-/// many senders run: notify and serve are senders. An item that was settled before is not sent. In the quiet window items are held; what is
-/// still open at its end comes as one summary. A sink that fails is tried five times within seven minutes; after that, doctor
-/// reports it. bell and osc write to this terminal.
+/// Without a flag: the configured sinks, and what became of each item. An item is sent once to each sink, however many senders
+/// run: notify and serve are senders. In the quiet window items are held; what is still open at its end comes as one summary. A
+/// sink that fails is tried five times within seven minutes; then doctor reports it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway notify --follow

@@ -20,10 +20,9 @@ const MAX_FILES: usize = 8;
 
 /// Show which lanes and tasks change the same places
 ///
-/// Compares every lane that has a worktree on this host, uncommitted work included. Git's own merge judges each pair.
-/// Nothing in a lane is changed, and no program that a repository names is run. Levels: conflict (a merge of the two
-/// conflicts), rebase (the lane conflicts with its base), adjacent (changes within one line of each other), planned (the paths
-/// of claimed tasks overlap) and unknown (it cannot be judged). Exit 0, whether or not there is an overlap.
+/// Compares every lane that has a worktree on this host, uncommitted work included, by git's own merge. Nothing in a lane is
+/// changed. Levels: conflict (a merge of the two conflicts), rebase (the lane conflicts with its base), adjacent (changes
+/// within one line of each other), planned (the paths of claimed tasks overlap) and unknown.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway overlap

@@ -26,9 +26,9 @@ impl Verb {
 
 /// Ask the forge about all open pull requests
 ///
-/// A merged one finishes its tasks and ends its lane, as `land` does. A demanded check that failed, or `changes requested` by a person
-/// who may write, sends the work back to its author, once for each commit. Bases are brought to their upstreams, and lanes that
-/// conflict now are told. What strangers write reaches no agent.
+/// A merged one finishes its tasks and ends its lane, as `land` does. A demanded check that failed, or `changes requested` by a
+/// person who may write, sends the work back, once for each commit. Lanes that conflict now are told. What strangers write
+/// reaches no agent.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway pr sync --json")]
 pub struct SyncArgs {}

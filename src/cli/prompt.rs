@@ -17,9 +17,9 @@ use fairway_core::domain::message::{GOES_NOW, Priority};
 
 /// Send a prompt to a session and track its delivery
 ///
-/// The prompt is delivered by the session's next hook. If no hook runs, it is typed into the terminal. It counts as
-/// acknowledged once the agent provably has it. A session that has not reported its state gets only urgent prompts and those with
-/// --now. The end of a turn is known of structured sessions only. `fairway send` does the same for a lane, a role or all.
+/// The session's next hook delivers it; if no hook runs, it is typed into the terminal. It counts as acknowledged once the
+/// agent provably has it. A session that has not reported its state gets only urgent prompts and those with --now. `fairway
+/// send` does the same for a lane, a role or all.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway prompt s1 'run the tests again'

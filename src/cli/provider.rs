@@ -29,10 +29,9 @@ impl Verb {
 
 /// List the agents that can be launched
 ///
-/// TERMINAL and STRUCTURED say which version of the program is installed, and with which one Fairway was tried. ASKS is the mode
-/// in which a structured session asks before it runs a tool, and GUARD what fairway doctor agents has shown of that on this
-/// host, or why it is not proven anywhere. SWITCHES says whether a conversation was seen to go on in the agent's terminal and back. To add an agent, write a
-/// section [providers.NAME.acp].
+/// TERMINAL and STRUCTURED: the installed version of the program, and the one with which Fairway was tried. ASKS: the mode in
+/// which a structured session asks before it runs a tool. GUARD: what `fairway doctor agents` has shown of that here. SWITCHES:
+/// whether a conversation was seen to go on in the agent's terminal and back. To add an agent: a section [providers.NAME.acp].
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway provider list")]
 pub struct ListArgs {}

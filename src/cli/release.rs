@@ -12,9 +12,9 @@ use fairway_core::domain::{LaneName, Refusal, TaskId};
 
 /// Release claims: their tasks go back to the queue
 ///
-/// Several tasks are released together: all, or none if one of them cannot be released. --dead releases the claims of
-/// sessions of which nothing is alive on this host. --host releases those of another host, once it was silent for
-/// `sessions.stale_after`. Both are a person's commands. Claims of tasks in review stay.
+/// Several tasks are released together: all or none. --dead releases the claims of sessions of which nothing is alive on this
+/// host, --host those of another host that was silent for `sessions.stale_after`: both are a person's commands. Claims of tasks
+/// in review stay.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway release T-4 T-8 --reason 'end of the day'

@@ -15,13 +15,11 @@ use fairway_core::render::{Table, escape_line};
 
 /// Restore the store from a backup or a snapshot
 ///
-/// The backup is checked first, and the present store is kept beside it. A damaged or missing store can be restored.
-/// Every epoch that was given out before becomes invalid, so sessions that worked meanwhile are refused. At a terminal, a
-/// person is asked. Refused inside a session.
+/// The backup is checked first, and the present store is kept beside it. Every epoch that was given out before becomes invalid,
+/// so sessions that worked meanwhile are refused. Refused inside a session.
 ///
-/// Snapshots are made by session reconcile, session launch and serve, at most every ten minutes, outside of the project:
-/// in the user's state directory. The newest twelve are kept, none longer than seven days. --latest says which events
-/// are missing since.
+/// Snapshots are made at most every ten minutes, in the user's state directory; the newest twelve of seven days are kept.
+/// --latest says which events are missing since.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway restore store.db

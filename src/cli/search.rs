@@ -17,9 +17,9 @@ const MAX_UNREADABLE: usize = 5;
 
 /// Search tasks, records, messages and transcripts
 ///
-/// Finds TEXT in tasks, checkpoints and notes, evidence, handoffs, reviews, messages and the transcripts of sessions, newest
-/// first. The case of letters counts only when TEXT has an upper-case letter. What looks like a secret is masked and is not
-/// found. A message names no task: --task finds none. Exit 0, also without a hit.
+/// Finds TEXT in tasks, records, messages and the transcripts of sessions, newest first. The case of letters counts only when
+/// TEXT has an upper-case letter. What looks like a secret is masked and is not found. A message names no task: --task finds
+/// none. Exit 0, also without a hit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway search 'rounding error'

@@ -16,9 +16,9 @@ use fairway_core::domain::{Refusal, SessionId};
 
 /// Send text to a session, a lane, a role, a person or all
 ///
-/// WHO is a session's id, session:ID, lane:NAME, role:NAME or person:NAME. A lane or role means each of its live sessions but the
-/// sender. Each session gets a prompt of its own, delivered as by `fairway prompt`; a person reads `fairway inbox`. The failure of
-/// one stops no other. The end of a turn is known of structured sessions only. --json prints an array of receipts.
+/// WHO is a session's id, session:ID, lane:NAME, role:NAME or person:NAME. A lane or role means each of its live sessions but
+/// the sender. Each session gets a prompt of its own; a person reads `fairway inbox`. The failure of one stops no other. The
+/// end of a turn is known of structured sessions only.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway send s1 'run the tests again' --wait-ack 1m

@@ -21,13 +21,10 @@ use fairway_core::wire::ServeUnitView;
 
 /// Serve the worker API and the board in the browser
 ///
-/// JSON over HTTP/1.1 at .fairway/runtime/worker.sock. `fairway guide http` lists the routes; GET /openapi.json describes
-/// them. The server stays in the foreground. INT and TERM let open requests finish and remove the socket. With --http,
-/// .fairway/runtime/worker.port holds the port and worker.token the bearer token. With --open, your browser shows the board and
-/// can answer permission requests, prompt and stop agents: `fairway guide board`. Its key ends with the server;
-/// `fairway device pair` makes one that lasts. With --listen, the board is in the network by HTTPS, with a certificate of its own
-/// whose fingerprint is printed. A proxy on this machine is named in [serve] hosts. With --install, a systemd user unit is written that keeps the server running at a fixed port; the
-/// commands that start it are printed, and are yours to run.
+/// JSON over HTTP/1.1 at .fairway/runtime/worker.sock, in the foreground; INT and TERM let open requests finish. `fairway guide
+/// http` lists the routes. With --http, .fairway/runtime/worker.port holds the port and worker.token the bearer token. With
+/// --open, your browser shows the board: `fairway guide board`. With --listen, the board is in the network by HTTPS, and the
+/// certificate's fingerprint is printed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway serve --open

@@ -25,12 +25,11 @@ use fairway_core::wire::{FailureKind, StartPlanView};
 
 /// Start an agent on a task
 ///
-/// Claims the task for a new session and launches the agent in the lane of the task. A title adds the task, with
-/// the description of --body. Without a lane, one is added with a branch and a worktree of its own. A failed start leaves no claim, and no lane that it added. A start
-/// of a task whose session is dead continues its claim.
+/// Claims the task for a new session and launches the agent in the lane of the task. A title adds the task. Without a lane, one
+/// is added with a branch and a worktree of its own. A failed start leaves nothing behind. A task whose session is dead goes on
+/// in the new one.
 ///
-/// The agent is that of --provider, else of the role or the lane, else the only one that is installed. Several tasks start
-/// several sessions, each by itself: the exit code is that of the first failure.
+/// The agent is that of --provider, else of the role or the lane, else the only one that is installed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway start 'Fix the total' --body 'It doubles' --provider {provider}

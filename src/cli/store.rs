@@ -91,9 +91,9 @@ fn store_text(view: &StoreView, place: &str) -> String {
 
 /// Move the store from its file to a server, or back
 ///
-/// The server is a PostgreSQL database. Copies every table and compares the counts. The store that is left is locked meanwhile, and renamed afterwards:
-/// fairway.db.moved, or the schema's name with _moved. Every epoch that was given out before becomes invalid. Then .fairway.toml
-/// and .fairway/local.toml name the new place. At a terminal, a person is asked. Refused inside a session.
+/// The server is a PostgreSQL database. Copies every table and compares the counts. The store that is left is locked meanwhile,
+/// and renamed afterwards. Every epoch that was given out before becomes invalid. Then .fairway.toml and .fairway/local.toml
+/// name the new place. Refused inside a session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway store copy --to postgres://fairway@db.example/team
@@ -122,8 +122,7 @@ impl CopyArgs {
 /// Go on after other tools put the store back
 ///
 /// Call it after a dump was loaded, or after a failover to a replica that lagged. Every epoch that was given out before becomes
-/// invalid, and event numbers continue after a gap, so that none is reused. `fairway restore` does this by itself. At a
-/// terminal, a person is asked. Refused inside a session.
+/// invalid, and event numbers continue after a gap, so that none is reused. Refused inside a session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway store restored")]
 pub struct RestoredArgs {

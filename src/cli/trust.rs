@@ -10,9 +10,9 @@ use fairway_core::render::escape_controls;
 
 /// Trust this project's configuration to run its commands
 ///
-/// Covers .fairway.toml, .fairway/local.toml and every script inside the project that they name, in their present
-/// state. A change needs trust again; until then the last trusted text stays in force. Read the files first: --show prints
-/// them. At a terminal, a person is asked. Refused inside a session.
+/// Covers .fairway.toml, .fairway/local.toml and every script inside the project that they name, in their present state. After
+/// a change the last trusted text stays in force until you trust again. Read the files first: --show prints them. Refused
+/// inside a session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway trust --show

@@ -19,12 +19,10 @@ use fairway_core::wire::WorkEventView;
 
 /// Start agents on ready tasks, and keep them going
 ///
-/// Keeps places full: each ready task, in the order of `fairway ready`, gets a session and a lane as by `fairway start`. A place
-/// is free again when its task is submitted, done, blocked, handed over or released. A session that dies is relaunched, at most
-/// twice. Nothing starts while no task is ready, while the reviews are full, and while the provider is parked: a line says why.
-///
-/// It ends when nothing is ready and no agent works. The first Ctrl-C starts nothing more, the second leaves: the agents go on, and
-/// the next `work` counts them. Two of them on one project share the places.
+/// Keeps places full: each ready task, in the order of `fairway ready`, gets a session and a lane as by `fairway start`. A
+/// place is free again when its task leaves the agent. A session that dies is relaunched, at most twice. Ends when nothing is
+/// ready and no agent works. The first Ctrl-C starts nothing more, the second leaves: the agents go on, and the next `work`
+/// counts them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway work --agents 4 --provider {provider}

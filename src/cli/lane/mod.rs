@@ -47,7 +47,7 @@ pub enum Verb {
     Setup(setup::Args),
     /// Remove a lane with its worktree and branch
     ///
-    /// Only what Fairway created is removed. A worktree with changes, or a branch with unmerged commits, is refused. So is a lane with
+    /// Only what Fairway created is removed. Refused: a worktree with changes, a branch with unmerged commits, and a lane with
     /// open tasks, live sessions, open handoffs or messages. The history of a lane stays; its name can be used again.
     #[command(after_help = "fairway lane rm api")]
     Rm(RmArgs),
@@ -55,9 +55,8 @@ pub enum Verb {
     Trim(TrimArgs),
     /// Make a lane's worktree again
     ///
-    /// For a worktree whose directory was removed, or whose creation was interrupted. It is made from the lane's branch; a branch that
-    /// is gone starts again at the base. A worktree that is there stays as it is; after the project was moved, it is connected with
-    /// the repository again.
+    /// For a worktree that was removed, or whose creation was interrupted. It is made from the lane's branch; a branch that is
+    /// gone starts again at the base. After the project was moved, the worktree is connected with the repository again.
     #[command(after_help = "fairway lane repair api")]
     Repair(NameArgs),
 }
@@ -115,9 +114,8 @@ pub struct NameArgs {
 
 /// List lanes by name
 ///
-/// With --git also how many commits each worktree is ahead of its base and behind it, and how many files have changes that are in
-/// no commit. That asks git about each worktree. With --size also the space that each worktree takes; a file with several names
-/// counts once.
+/// With --git also how many commits each worktree is ahead of its base and behind it, and how many files have uncommitted
+/// changes. With --size also its space; a file with several names counts once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway lane list
@@ -318,8 +316,8 @@ impl EditArgs {
 
 /// Close a lane; branch and worktree stay
 ///
-/// No more tasks can be claimed in it. With --rm-worktree the worktree and the branch that Fairway made are removed, unless they
-/// have work that the base lacks, or a live session, a claimed task or a running job needs them.
+/// No more tasks can be claimed in it. With --rm-worktree the worktree and the branch that Fairway made are removed, unless
+/// they have work that the base lacks, or a session, a claimed task or a job needs them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway lane close api
@@ -348,12 +346,10 @@ impl CloseArgs {
 
 /// Remove the worktrees of closed lanes
 ///
-/// Removes the worktrees and branches that Fairway made for closed lanes whose work is in the base. A worktree with changes, with
-/// commits that the base lacks, with a live session, a claimed task or a running job stays. Each one that stays is listed with the
-/// reason and a command. Ignored files are removed with their worktree, as by `git worktree remove`.
+/// Removes the worktrees and branches that Fairway made for closed lanes whose work is in the base. A worktree with other work,
+/// or in use, stays, and is listed with the reason and a command. Ignored files are removed, as by `git worktree remove`.
 ///
-/// --landed also takes open lanes whose work has landed: their idle agents end, and the lanes are closed. An agent that is busy or
-/// attached to a terminal, has another claim or an unread message, and whose activity is unknown keeps its lane.
+/// --landed also takes open lanes whose work has landed: their idle agents end, and the lanes are closed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway lane prune --landed --dry-run
@@ -369,9 +365,9 @@ pub struct PruneArgs {
 
 /// Remove what can be made again from lanes, for space
 ///
-/// Removes the directories that [lanes] regenerable names, such as node_modules and target, where git ignores them and nothing
-/// tracked, no repository and no changed copy of an ignored file is below them. Without a name: of all lanes on this host. A lane in
-/// which a session or a job lives stays as it is. The next start sets the lane up again.
+/// Removes the directories that [lanes] regenerable names, such as node_modules, where git ignores them and nothing tracked, no
+/// repository and no changed copy is below them. Without a name: of all lanes on this host. A lane in which a session or a job
+/// lives stays as it is. The next start sets the lane up again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway lane trim --dry-run
@@ -387,11 +383,9 @@ pub struct TrimArgs {
 
 /// Show what a lane has changed since its base
 ///
-/// Without a name: the lane in whose worktree you are, else the only one that has a worktree. A task's id names its lane.
-///
-/// Compares the worktree with the commit where its branch left the base, by `git diff`. Uncommitted changes and new files are
-/// included; nothing is written to the repository. With --json: the files, with their added and deleted lines. With --since and
-/// the number of an event, as `fairway events` shows it: with the lane's branch as it was then, by git's reflog.
+/// Without a name: the lane in whose worktree you are, else the only one that has a worktree. Compares the worktree with the
+/// commit where its branch left the base, uncommitted changes and new files included; nothing is written. --since with the
+/// number of an event compares with the branch as it was then, by git's reflog.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway lane diff api
@@ -454,9 +448,9 @@ impl DiffArgs {
 
 /// Bring the base into a lane's branch and worktree
 ///
-/// Merges the base into the branch; --rebase puts the branch's commits on top of the base instead. --onto brings in the base with
-/// which `land` made a candidate of the lane, in the style of the landing, so that a failed check can be seen there. On a conflict nothing is
+/// Merges the base into the branch; --rebase puts the branch's commits on top of the base instead. On a conflict nothing is
 /// changed, and the error names the files. A worktree with changes is refused. Nothing is fetched, and git hooks do not run.
+/// --onto brings in the base of a candidate of `land`, so that a failed check can be seen.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway lane sync api --dry-run

@@ -10,10 +10,9 @@ use fairway_core::domain::LaneName;
 
 /// Make a lane's worktree ready for work
 ///
-/// Copies the missing ignored files that .worktreeinclude and [lanes] include name, then runs the commands of [lanes] setup in the
-/// worktree, one after the other. `start` and `session launch` do the same before the first agent of a lane starts; after a
-/// failure no agent starts there until this command succeeds. A person or a project's file writes [lanes] setup, and
-/// `fairway trust` permits it.
+/// Copies the missing ignored files that .worktreeinclude and [lanes] include name, then runs the commands of [lanes] setup in
+/// the worktree. `start` does the same before the first agent of a lane; after a failure no agent starts there until this
+/// command succeeds. `fairway trust` permits the commands.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway lane setup api

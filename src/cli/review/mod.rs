@@ -63,12 +63,9 @@ const MIN_LINES: usize = 10;
 
 /// Show the next submitted task that waits for you
 ///
-/// The card: what was asked, what was changed, the evidence at this commit, verdicts, consequences, and the commands that act on it.
-/// The card that waited longest comes first; a task for which others wait counts once more for each of them.
-///
-/// Of a reworked task only what is new since your last card or verdict is shown: git merges the base into what you have seen, and
-/// compares the result with the new commit. Where that is not possible everything is shown, with the reason. A card whose patch
-/// did not fit in is not remembered. On a terminal the patch is cut to fit on the screen, unless --lines says otherwise.
+/// The card: what was asked, what was changed, the evidence at this commit, verdicts, consequences, and the commands that act
+/// on it. The card that waited longest comes first; a task for which others wait counts once more for each of them. Of a
+/// reworked task only what is new since your last card or verdict is shown, where git can tell.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway review next
@@ -135,12 +132,9 @@ pub struct RequestArgs {
 
 /// Record a review of a task
 ///
-/// Without a task: of the only submitted one that waits for you. A single argument with a blank is the note.
-///
-/// With --post also on its pull request: what is there already is not posted again, and one's own pull request gets a comment in place
-/// of a verdict.
-///
-/// The task keeps its status. An approval is bound to its commit. An approval by a claimant of the task does not count.
+/// Without a task: of the only submitted one that waits for you. A single argument with a blank is the note. An approval is
+/// bound to its commit; that of a claimant of the task does not count. With --post also on its pull request, where your own
+/// gets a comment in place of a verdict.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway review record T-4 --verdict approve
@@ -307,8 +301,8 @@ pub struct WithdrawArgs {
 
 /// Comment on a line of a task's work
 ///
-/// The comment stands on a line of a commit and follows it through a rework. The author is told of all your comments at once, when
-/// you record a verdict. A comment is open until a commit of the author changes the line, or you resolve it.
+/// It stands on a line of a commit and follows it through a rework. The author is told of all your comments at once, when you
+/// record a verdict. It is open until a commit of the author changes the line, or you resolve it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway review comment T-4 src/cart.rs:12 'count each item'")]
 pub struct CommentArgs {
@@ -343,8 +337,8 @@ impl CommentArgs {
 
 /// List the open comments on a task's lines
 ///
-/// Without a task: of the only one that you have claimed. Each with its line in the commit of the work now. To answer one, change the line, commit and submit again. To leave the line as it
-/// is, tell the reviewer why: only the reviewer can resolve the comment.
+/// Without a task: of the only one that you have claimed. To answer one, change the line, commit and submit again. To leave the
+/// line as it is, tell the reviewer why: only the reviewer can resolve the comment.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway review comments

@@ -63,10 +63,9 @@ const SIGNAL: i32 = 128;
 
 /// Run a program in the sandbox of a lane
 ///
-/// The program sees the machine read-only. Your home, /tmp, /run, the project, its store and its other lanes are closed, but for
-/// toolchains and what [sandbox] names; the lane can be written, without the settings that your programs run later. It has no
-/// network, unless that is opened. Git in the lane works on a repository of the sandbox's own, and the lane's branch gets its
-/// commits at the end. Needs bubblewrap 0.8. The exit code is that of the program.
+/// The program sees the machine read-only. Your home, /tmp, /run, the project, its store and its other lanes are closed, but
+/// for toolchains and what [sandbox] names. The lane can be written; there is no network, unless that is opened. The lane's
+/// branch gets the commits at the end. Needs bubblewrap 0.8. The exit code is that of the program.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway sandbox run --lane api -- make test
@@ -106,9 +105,9 @@ fn exit_code(ctx: &Context, finished: &Finished) -> Exit {
 
 /// Prove what a sandbox keeps in, here and now
 ///
-/// Makes a project with a lane in the directory for temporary files. A program tries there to get out, once outside of a sandbox
-/// as a control, and once inside. What counts is what is seen outside afterwards. Exit 5 when an attempt inside succeeded, or
-/// something that must work did not. An attempt that fails outside too proves nothing, and is marked with '?'.
+/// Makes a project with a lane for temporary files. A program tries there to get out, once without a sandbox as a control, and
+/// once inside. Exit 5 when an attempt inside succeeded, or something that must work did not. An attempt that fails outside too
+/// proves nothing, and is marked with '?'.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway sandbox check
@@ -190,7 +189,7 @@ impl ExplainArgs {
 
 /// Take back commits that were refused at the end of a sandbox
 ///
-/// A sandbox whose commits could not be brought into the lane's branch has left its repository under a number. Each of them is tried
+/// A sandbox whose commits could not be brought into the lane's branch has left its repository under a number. Each is tried
 /// again, oldest first. No program of the repository runs. Exit 5 when one is still refused.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

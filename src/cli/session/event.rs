@@ -15,11 +15,10 @@ use fairway_core::domain::{LaneName, Role, SessionId, TaskId};
 
 /// Report a provider event: session, checkpoint, evidence
 ///
-/// started: the session runs, checkpoint active. running: it is busy. waiting_on_approval, waiting_on_input: it
-/// requires action, checkpoint awaiting_input. completed: checkpoint done, evidence of the kind provider, which counts
-/// for no gate, or a handoff; the session ends. failed: checkpoint blocked; the session fails. no_progress, stale: the
-/// session is stale, checkpoint awaiting_input. Spellings like waitingOnApproval, waitingOnUserInput, inProgress,
-/// active and systemError are understood. Claims nothing and moves no task.
+/// started, running: the session works. waiting_on_approval, waiting_on_input: it requires action. completed: checkpoint done,
+/// evidence of the kind provider (which counts for no gate) or a handoff; the session ends. failed: checkpoint blocked; the
+/// session fails. no_progress, stale: the session is stale. Spellings like waitingOnApproval and systemError are understood.
+/// Claims nothing and moves no task.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway session event --state running --provider acme --external-session-id 8")]
 pub struct Args {

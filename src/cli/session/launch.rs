@@ -32,9 +32,9 @@ use fairway_core::wire::{Failure, FailureKind, FirstPromptView, LaunchView, Sess
 
 /// Launch an agent or program in a new session
 ///
-/// A launch claims nothing. The default program is the provider's command, else your shell. Output goes to the
-/// transcript, and the exit code ends the session. A known provider's profile adds arguments that bring hooks and the
-/// first prompt; --dry-run shows them, and [providers.*] overrides them.
+/// A launch claims nothing. The default program is the provider's command, else your shell. Output goes to the transcript, and
+/// the exit code ends the session. The provider's profile adds arguments that bring hooks and the first prompt: --dry-run shows
+/// them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway session launch --lane api --prompt 'run the tests' --wait 2m -- {provider}

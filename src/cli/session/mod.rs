@@ -51,29 +51,21 @@ pub enum Verb {
     /// Continue a structured session in its agent's terminal
     ///
     /// Waits for the end of the turn, ends the structured agent, and starts the agent's own program on the same conversation.
-    /// Session, claims and queued prompts stay. When the program does not start, the session goes on as it was.
+    /// Session, claims and queued prompts stay. When it does not start, the session goes on as it was.
     #[command(after_help = "fairway session terminal s1")]
     Terminal(terminal::SwitchArgs),
     /// Continue a session without its terminal
     ///
     /// Waits for the end of the turn, ends the agent in its terminal, and continues the same conversation over the Agent Client
-    /// Protocol. Session, claims and queued prompts stay. When the agent does not start, the session goes on as it was.
+    /// Protocol. Session, claims and queued prompts stay. When it does not start, the session goes on as it was.
     #[command(after_help = "fairway session structured s1")]
     Structured(terminal::SwitchArgs),
     Peek(terminal::PeekArgs),
     Nudge(terminal::NudgeArgs),
     Interrupt(terminal::InterruptArgs),
-    /// Tell a stopped session what its task still needs
-    ///
-    /// For a session that ended its turn while its task is not handed in. The text names the unmet gates with their commands. It is
-    /// delivered as a prompt. `[agents] continue` has Fairway do so by itself.
     #[command(after_help = "fairway session continue s1")]
     Continue(ContinueArgs),
     Park(ParkArgs),
-    /// End the parking of a session
-    ///
-    /// What waits in its queue is delivered, and a session at its usage limit is told to go on. A parking also ends with its time,
-    /// and with the next turn of the session.
     #[command(after_help = "fairway session unpark s1\nfairway session unpark s1 --stay")]
     Unpark(UnparkArgs),
     Stop(StopArgs),
@@ -124,8 +116,8 @@ impl Verb {
 /// Park a session until a time
 ///
 /// Prompts wait in its queue, nothing is typed into it, and the board has no item about it. A session whose provider reports a
-/// usage limit with its end is parked by itself. The parking ends with its time, with the next turn, or by unpark. A session at its
-/// usage limit then goes on, unless agents.resume is false.
+/// usage limit with its end is parked by itself, and then goes on, unless agents.resume is false. The parking ends with its
+/// time, with the next turn, or by unpark.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway session park s1 --until 17:00
@@ -149,7 +141,10 @@ pub struct ParkArgs {
     limit: bool,
 }
 
-/// The session whose parking ends.
+/// End the parking of a session
+///
+/// What waits in its queue is delivered, and a session at its usage limit is told to go on. A parking also ends with its time,
+/// and with the next turn of the session.
 #[derive(Debug, clap::Args)]
 pub struct UnparkArgs {
     /// Session id
@@ -160,7 +155,10 @@ pub struct UnparkArgs {
     stay: bool,
 }
 
-/// The session to remind.
+/// Tell a stopped session what its task still needs
+///
+/// For a session that ended its turn while its task is not handed in. The text names the unmet gates with their commands. It is
+/// delivered as a prompt. `[agents] continue` has Fairway do so by itself.
 #[derive(Debug, clap::Args)]
 pub struct ContinueArgs {
     /// Session id
@@ -266,9 +264,9 @@ impl EndArgs {
 
 /// Give up a session whose host or container is gone
 ///
-/// For a session of another host or container that will not come back: it is recorded as failed. Nothing of it is stopped, and its
-/// claims stay. While that host or session is heard of, that is within `sessions.stale_after`, it needs --force and --reason. Refused inside a
-/// session. For all of a host: fairway host retire.
+/// For a session that will not come back: it is recorded as failed. Nothing of it is stopped, and its claims stay. While it is
+/// heard of within `sessions.stale_after`, it needs --force and --reason. Refused inside a session. For all of a host: fairway
+/// host retire.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway session forget s1")]
 pub struct ForgetArgs {
@@ -305,10 +303,7 @@ impl ReconcileArgs {
 
 /// Stop sessions and all their processes
 ///
-/// Without an id: the only launched session that runs.
-///
-/// Each session is stopped by itself: the failure of one stops no other, and the exit code is that of the first failure.
-/// Nothing is asked. With --json, several ids are answered with an array.
+/// Without an id: the only launched session that runs. Each by itself: the exit code is that of the first failure.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway session stop s1 s2

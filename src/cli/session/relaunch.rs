@@ -19,14 +19,10 @@ use fairway_core::wire::FailureKind;
 
 /// Launch a session again that is over
 ///
-/// Without an id: the only session that is over and has a claim.
-///
-/// The new session has the lane, the task, the role, the provider and the backend of the old one, and resumes its
-/// conversation where the provider can. Its first prompt names the claims of the old one: the agent continues them. A program
-/// that the launch named and values of --env are not stored; give them again.
-///
-/// --here is for a session of another host. Once that host is silent, its session is given up, its lane's branch is fetched, and the
-/// lane gets a worktree on this host.
+/// Without an id: the only session that is over and has a claim. The new session has the lane, task, role, provider and backend
+/// of the old one, continues its claims, and resumes its conversation where the provider can. A program that the launch named
+/// and values of --env are not stored; give them again. --here is for the session of a silent host: its lane's branch is
+/// fetched, and the lane gets a worktree here.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway session relaunch api-1 --provider {provider}

@@ -17,11 +17,9 @@ use fairway_core::render::escape_controls;
 
 /// Attach your terminal to a session
 ///
-/// A structured session goes on in its agent's own terminal first: its turn is awaited, and fairway session structured leads
-/// back. Where that is not possible, or without a terminal, its conversation is printed as it goes on.
-///
-/// Detach with the backend's own keys (tmux: Ctrl-b d; screen: Ctrl-a d; zellij: Ctrl-g, Ctrl-o, d). Exits with the code of
-/// the backend script, or with 0 when the session has ended meanwhile.
+/// A structured session goes on in its agent's own terminal first; `fairway session structured` leads back. Where that is not
+/// possible, or without a terminal, its conversation is printed. Detach with the backend's own keys (tmux: Ctrl-b d; screen:
+/// Ctrl-a d; zellij: Ctrl-g, Ctrl-o, d). Exits with the code of the backend script, or with 0 when the session has ended.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway session attach s1")]
 pub struct AttachArgs {

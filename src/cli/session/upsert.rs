@@ -13,9 +13,8 @@ use fairway_core::env::Timestamp;
 
 /// Register a session or update its fields
 ///
-/// Omitted fields stay unchanged. The session is found by --id, else as the acting session, else by provider and
-/// external id, else by backend, socket and pane or name on this host. Otherwise it is new and needs a role. Prints the
-/// id. An ended session stays ended.
+/// Omitted fields stay unchanged. The session is found by --id, else as the acting session, else by provider and external id,
+/// else by backend, socket and pane or name on this host. Otherwise it is new and needs a role. An ended session stays ended.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway session upsert --id s1 --role backend --provider {provider}")]
 pub struct Args {

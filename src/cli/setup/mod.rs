@@ -47,10 +47,9 @@ const LANE_FINDING: &str = "lane_without_hooks";
 
 /// Connect this repository and your agents: one command for all
 ///
-/// Creates the project, installs shell completions and the hooks of each agent's command line in PATH, adds lines to
-/// AGENTS.md and first guard rules, trusts the configuration and tests every hook. Shows the plan and asks first.
-/// Every other byte of your files stays. A repeat changes nothing. The hooks go into files that git ignores: they name
-/// this machine's program.
+/// Creates the project, installs shell completions and the hooks of each agent's command line in PATH, adds lines to AGENTS.md
+/// and first guard rules, trusts the configuration and tests every hook. Shows the plan and asks first; a repeat changes
+/// nothing. The hooks go into files that git ignores, because they name this machine's program.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway setup --dry-run

@@ -13,14 +13,11 @@ use fairway_core::wire::{BoardView, SessionOverviewView};
 
 /// Show what needs you, then lanes, sessions and jobs
 ///
-/// First come the items that need a person: approvals, questions, dead agents that have claims, expired leases, submitted
-/// tasks, handoffs without a reader and messages that were not delivered, each with the commands that settle it. Then come
-/// lanes, sessions and jobs. Processes of this host are looked at; nothing is written. `fairway` alone does the same inside a
-/// project.
+/// First come the items that need a person, each with the commands that settle it; then lanes, sessions and jobs. Nothing is
+/// written. `fairway` alone does the same inside a project.
 ///
-/// An item has two lines; --all shows its evidence and each of its commands, too. --line prints the items that need you (!), the
-/// agents at work (●), what lands now (▶) and the known cost of today (UTC), with a plus when some turns did not state theirs. What
-/// is zero is left out; the line of a project in which all are is quiet.
+/// --line prints the items that need you (!), the agents at work (●), what lands now (▶) and the known cost of today (UTC),
+/// with a plus when some turns did not state theirs.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = "\
 fairway status

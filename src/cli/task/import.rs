@@ -14,12 +14,9 @@ use fairway_core::wire::import::ImportFormat;
 
 /// Import tasks from a JSONL or JSON file
 ///
-/// Reads the output of `fairway task export` and of beads. What is odd in a task is left out, and a table names it. Existing tasks stay
-/// as they are, and removed ones stay removed. Tasks that are not to be worked on now come in blocked, with the reason. Writes all at
-/// once, but for more than 2,000 tasks in a store on a server: repeat it when it ends early.
-///
-/// With --github, reads the issues that `gh issue list --json number,title,body,labels,url,state` writes. Each issue becomes one
-/// task. A repeated import updates title, body and labels from issues that changed, unless they were changed here too.
+/// Reads the output of `fairway task export` and of beads, or with --github what `gh issue list --json
+/// number,title,body,labels,url,state` writes. Existing and removed tasks stay as they are; what is odd is left out, and a
+/// table names it. A repeated import of issues updates title, body and labels that were not changed here.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway task import tasks.jsonl --dry-run

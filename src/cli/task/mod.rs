@@ -163,8 +163,7 @@ impl ListArgs {
 
 /// Edit the fields of tasks
 ///
-/// A list replaces the old list; an empty text clears the field. Each task is edited by itself: the failure of one stops no
-/// other, and the exit code is that of the first failure. With --json, several ids are answered with an array.
+/// A list replaces the old list; an empty text clears the field. Each by itself: the exit code is that of the first failure.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway task edit T-4 --priority 0 --lane api
@@ -295,8 +294,7 @@ impl DoneArgs {
 
 /// Cancel tasks for good
 ///
-/// Each task is cancelled by itself: the failure of one stops no other, and the exit code is that of the first failure. With
-/// --json, several ids are answered with an array.
+/// Each by itself: the exit code is that of the first failure.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway task cancel T-4 --reason 'no longer needed'")]
 pub struct CancelArgs {
@@ -329,8 +327,8 @@ pub struct ReopenArgs {
 
 /// Take back your newest change of a task
 ///
-/// For a minute, and unless the task has changed since: a verdict, a cancellation, a release, a block or a priority. A claim that
-/// ended goes on, if its session does. A verdict is withdrawn, and the task is in review again.
+/// For a minute, and unless the task has changed since: a verdict, a cancellation, a release, a block or a priority. A claim
+/// that ended goes on, if its session does. A withdrawn verdict puts the task in review again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway task undo T-4")]
 pub struct UndoArgs {

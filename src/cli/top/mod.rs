@@ -35,11 +35,10 @@ pub use frame::frame_lines;
 
 /// Watch the board: what needs you, lanes and jobs, live
 ///
-/// One list: what needs you, what is at work, what is ready. j and k move, Enter attaches to the session and comes back, ? lists
-/// what the selected row allows, with the keys that the page has, too. a and d answer a permission request after its whole text
-/// was shown, p answers a question or prompts. What cannot be undone asks first. From 120 columns on, the selected row's screen,
-/// messages, changes or evidence stand beside the list: keys 1 to 4. While it runs, permission requests wait up to ten minutes
-/// for an answer.
+/// One list: what needs you, what is at work, what is ready. j and k move, Enter attaches to the session and comes back, ?
+/// lists what the selected row allows. a and d answer a permission request, p answers a question or prompts. From 120 columns
+/// on, keys 1 to 4 show the row's screen, messages, changes or evidence. While it runs, permission requests wait up to ten
+/// minutes for an answer.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway top
