@@ -1,6 +1,5 @@
-//! The published files: one for each document, and the tables of the page that names them.
+//! The published files: one for each document, and the lists of the page that names them.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
@@ -30,28 +29,21 @@ fn published(document: &Document) -> Value {
     generate::with_name(&(document.schema)(), document.name, document.about)
 }
 
-fn tables() -> String {
-    let mut calls: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let link = |name: &str| format!("[{name}](schemas/{name}.json)");
-    for document in DOCUMENTS {
-        for call in document.printed_by {
-            calls.entry(call).or_default().push(link(document.name));
-        }
-        for call in document.printed_in_lines_by {
-            calls.entry(call).or_default().push(format!("{}, one a line", link(document.name)));
-        }
+/// The documents with the calls that print them, then the events. Kinds with the same data stand together.
+fn lists() -> String {
+    let mut text =
+        "\n## Documents\n\nEach with the commands that print it; \"lines\" where they print one a line.\n\n".to_owned();
+    for Document { name, about, printed_by, printed_in_lines_by, .. } in DOCUMENTS {
+        let once = printed_by.iter().map(|call| format!("`{call}`"));
+        let in_lines = printed_in_lines_by.iter().map(|call| format!("`{call}` lines"));
+        let mut calls: Vec<String> = once.chain(in_lines).collect();
+        calls.sort();
+        let calls = if calls.is_empty() { String::new() } else { format!(": {}", calls.join(", ")) };
+        writeln!(text, "- [{name}](schemas/{name}.json) {about}{calls}").unwrap();
     }
-    let mut text = "\n## Commands\n\n| command | document |\n|---|---|\n".to_owned();
-    for (call, documents) in calls {
-        writeln!(text, "| `{call}` | {} |", documents.join(" or ")).unwrap();
-    }
-    text.push_str("\n## Documents\n\n| document | contents |\n|---|---|\n");
-    for document in DOCUMENTS {
-        writeln!(text, "| {} | {} |", link(document.name), document.about).unwrap();
-    }
-    text.push_str("\n## Events\n\nThe members of `data`. Those in brackets are not in every event of the kind.\n");
-    text.push_str("\n| kind | meaning | `data` |\n|---|---|---|\n");
+    text.push_str("\n## Events\n\nThe members of `data`. Those in brackets are not in every event of the kind.\n\n");
     let schema = event_data::event_schema();
+    let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
     for (kind, condition) in EventKind::ALL.iter().zip(schema["allOf"].as_array().unwrap()) {
         let reference = condition["then"]["properties"]["data"]["$ref"].as_str().unwrap();
         let data = schema.pointer(reference.trim_start_matches('#')).unwrap();
@@ -59,8 +51,15 @@ fn tables() -> String {
         let name = |name: &String| if is_required(name) { format!("`{name}`") } else { format!("[`{name}`]") };
         let names: Vec<String> =
             data["properties"].as_object().into_iter().flat_map(|all| all.keys()).map(name).collect();
-        let names = if names.is_empty() { "–".to_owned() } else { names.join(", ") };
-        writeln!(text, "| `{kind}` | {} | {names} |", data["description"].as_str().unwrap()).unwrap();
+        let data = format!("{} {}", data["description"].as_str().unwrap(), names.join(", "));
+        let kind = format!("`{kind}`");
+        match kinds.iter_mut().find(|(known, _)| *known == data) {
+            Some((_, same)) => same.push(kind),
+            None => kinds.push((data, vec![kind])),
+        }
+    }
+    for (data, kinds) in kinds {
+        writeln!(text, "- {}: {}", kinds.join(", "), data.trim_end()).unwrap();
     }
     text.push('\n');
     text
@@ -104,7 +103,7 @@ fn page_of_documents_names_each_of_them() {
     let page = fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(BEGIN).unwrap();
     let (current, after) = rest.split_once(END).unwrap();
-    let wanted = tables();
+    let wanted = lists();
     if is_update() {
         fs::write(&path, format!("{before}{BEGIN}{wanted}{END}{after}")).unwrap();
     } else {

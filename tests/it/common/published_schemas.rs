@@ -25,23 +25,21 @@ pub struct PrintedDocument {
     pub is_line: bool,
 }
 
-/// The table of calls and documents.
+/// The calls and their documents.
 pub static PRINTED: LazyLock<Vec<PrintedDocument>> = LazyLock::new(|| {
     static PAGE: LazyLock<String> = LazyLock::new(|| text("docs/reference/json.md"));
-    let table = PAGE.split_once("\n## Commands\n").unwrap().1.split_once("\n## ").unwrap().0;
+    let (_, list) = PAGE.split_once("\n## Documents\n").unwrap();
+    let (list, _) = list.split_once("\n## ").unwrap();
+    let is_word =
+        |word: &&str| word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-') && !word.starts_with('-');
     let mut printed = Vec::new();
-    for row in table.lines().filter(|line| line.starts_with("| `")) {
-        let mut cells = row.split('|').map(|cell| cell.trim().trim_matches('`'));
-        let call = cells.nth(1).unwrap();
-        let is_word = |word: &&str| {
-            word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-') && !word.starts_with('-')
-        };
-        for link in cells.next().unwrap().split(" or ") {
-            printed.push(PrintedDocument {
-                command: call.split(' ').take_while(is_word).collect(),
-                name: link[1..].split(']').next().unwrap(),
-                is_line: link.ends_with("one a line"),
-            });
+    for line in list.lines().filter_map(|line| line.strip_prefix("- [")) {
+        let (name, rest) = line.split_once(']').unwrap();
+        // A document that no call prints has no list of them.
+        for call in rest.split_once(": `").map_or("", |(_, calls)| calls).split_terminator(", `") {
+            let (words, ending) = call.split_once('`').unwrap();
+            let command = words.split(' ').take_while(is_word).collect();
+            printed.push(PrintedDocument { command, name, is_line: ending == " lines" });
         }
     }
     printed

@@ -1,6 +1,6 @@
 //! The reference pages match the sources. `UPDATE_DOCS=1` writes their generated parts anew.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -30,35 +30,113 @@ fn hold(page: &str, generated: &str) {
     }
 }
 
-/// Text for a table's cell.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
+/// The parts of a command's help that the reference shows: no long text, no examples, no options of every command.
+struct Help {
+    path: String,
+    about: String,
+    /// None for a group, which is no command itself.
+    usage: Option<String>,
+    /// Arguments and options, each with the lines that continue it.
+    items: Vec<String>,
 }
 
-/// A command's help without the options of every command, of which `--help` is one.
-fn help(world: &TestProject, path: &str) -> String {
-    let words = path.split(' ').skip(1).chain(["--help"]);
-    let run = world.run(words).exits(0);
-    assert_eq!(run.stderr, "", "{path}");
-    let text = run.stdout;
-    let mut own = Vec::new();
-    let mut is_global = false;
-    for line in text.lines().map(str::trim_end) {
-        // The list ends with the next line at the margin, such as a heading of examples.
-        is_global = line.starts_with("Global options") || is_global && (line.is_empty() || line.starts_with(' '));
-        if !is_global && !line.trim_start().starts_with("-h, --help") {
-            own.push(line);
+impl Help {
+    fn of(world: &TestProject, path: &str) -> Self {
+        let words = path.split(' ').skip(1).chain(["--help"]);
+        let run = world.run(words).exits(0);
+        assert_eq!(run.stderr, "", "{path}");
+        let (about, rest) = run.stdout.split_once("\nUsage: ").unwrap();
+        let (usage, rest) = rest.split_once('\n').unwrap();
+        let (mut items, mut is_shown): (Vec<String>, bool) = (Vec::new(), false);
+        for line in rest.lines().map(str::trim_end) {
+            if !line.starts_with(' ') {
+                // The commands of a group are described themselves.
+                is_shown = match line {
+                    "Arguments:" | "Options:" => true,
+                    "" => is_shown,
+                    _ => false,
+                };
+            } else if is_shown && !line.trim_start().starts_with("-h, --help") {
+                let begins = line.trim_start().starts_with(['-', '<', '[']) && line.find(|at| at != ' ') < Some(8);
+                match items.last_mut().filter(|_| !begins) {
+                    Some(item) => write!(item, "\n{line}").unwrap(),
+                    None => items.push(line.to_owned()),
+                }
+            }
+        }
+        let usage = usage.replace(" [OPTIONS]", "");
+        Self {
+            path: path.to_owned(),
+            about: about.trim().to_owned(),
+            usage: Some(usage).filter(|usage| !usage.ends_with("<COMMAND>")),
+            items,
         }
     }
-    own.join("\n").trim_end().to_owned()
+
+    fn purpose(&self) -> &str {
+        self.about.lines().next().unwrap()
+    }
+
+    /// The same for two names of one command.
+    fn form(&self) -> String {
+        [&[self.about.clone(), self.usage.clone().unwrap_or_default()], self.items.as_slice()]
+            .concat()
+            .join("\n")
+            .replace(&self.path, "COMMAND")
+    }
+
+    /// The command in the block of its group. An item that many commands have is only named.
+    fn text(&self, usage: &str, shared: &BTreeMap<String, String>) -> String {
+        let is_shared = |item: &&String| shared.get(name(item)) == Some(&one_line(item));
+        let mut text = format!("{usage}\n  {}\n", self.purpose());
+        let also: Vec<&str> =
+            self.items.iter().filter(is_shared).map(|item| name(item)).filter(|name| name.starts_with('-')).collect();
+        let own: Vec<&String> = self.items.iter().filter(|item| !is_shared(item)).collect();
+        for item in own {
+            writeln!(text, "{item}").unwrap();
+        }
+        if !also.is_empty() {
+            writeln!(text, "      also: {}", also.join(", ")).unwrap();
+        }
+        text
+    }
 }
 
-/// The paths of a command and of the commands below it, hidden ones apart, each with its purpose.
-fn paths(command: &clap::Command, path: &str, found: &mut Vec<(String, String)>) {
-    found.push((path.to_owned(), command.get_about().map(ToString::to_string).unwrap_or_default()));
+/// An argument or option without its help.
+fn name(item: &str) -> &str {
+    item.trim_start().split("  ").next().unwrap()
+}
+
+fn one_line(item: &str) -> String {
+    item.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The paths of a command and of the commands below it, hidden ones apart.
+fn paths(command: &clap::Command, path: &str, found: &mut Vec<String>) {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
-        paths(below, &format!("{path} {}", below.get_name()), found);
+        let path = format!("{path} {}", below.get_name());
+        found.push(path.clone());
+        paths(below, &path, found);
     }
+}
+
+/// The items that at least so many commands have are described once.
+const SHARED_BY: usize = 3;
+
+/// The items that many commands have, each in its most frequent form, by name.
+fn shared_items(pages: &[Help]) -> BTreeMap<String, String> {
+    let mut counts: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    for item in pages.iter().flat_map(|page| &page.items) {
+        *counts.entry((name(item), one_line(item))).or_default() += 1;
+    }
+    let mut shared: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    for ((name, item), count) in counts.into_iter().filter(|(_, count)| *count >= SHARED_BY) {
+        let most = shared.entry(name.to_owned()).or_default();
+        if count > most.0 {
+            *most = (count, item);
+        }
+    }
+    shared.into_iter().map(|(name, (_, item))| (name, item)).collect()
 }
 
 #[test]
@@ -70,41 +148,39 @@ fn cli_reference_is_the_help_of_every_command() {
     // The options of every command are a topic of their own.
     let global = world.run(["help", "options"]).exits(0).stdout;
     assert!(global.contains("--json"), "no global options: {global}");
-    let mut generated = format!("\n## Global options\n\n```text\n{}\n```\n\n", global.trim_end());
-    generated.push_str("## Commands\n");
-    for (path, _) in commands.iter().skip(1) {
-        let name = path.rsplit(' ').next().unwrap();
-        let begin = if path.matches(' ').count() == 1 { "\n- " } else { ", " };
-        write!(generated, "{begin}[`{name}`](#{})", path.replace(' ', "-")).unwrap();
+    let pages: Vec<Help> = commands.iter().map(|path| Help::of(&world, path)).collect();
+    let shared = shared_items(&pages);
+    let mut generated = format!("\n## Options of every command\n\n```text\n{}\n```\n", global.trim_end());
+    generated.push_str("\n## Options of several commands\n\n```text\n");
+    for (name, item) in shared.iter().filter(|(name, _)| name.starts_with('-')) {
+        writeln!(generated, "{name:<22}{}", item[name.len()..].trim_start()).unwrap();
     }
-    generated.push('\n');
+    generated.push_str("```\n");
     // A command with two names is described once.
-    let mut described: Vec<(&String, String)> = Vec::new();
-    for (path, _) in &commands {
-        let page = help(&world, path);
-        let form = page.split("\nExamples:").next().unwrap().replace(path, "COMMAND");
-        if let Some((same, _)) = described.iter().find(|(_, known)| *known == form) {
-            write!(generated, "\n## {path}\n\nThe same as [`{same}`](#{}).\n", same.replace(' ', "-")).unwrap();
+    let mut described: Vec<(&str, String)> = Vec::new();
+    let mut is_open = false;
+    for page in &pages {
+        let is_top = page.path.matches(' ').count() == 1;
+        if is_top {
+            let heading = if std::mem::take(&mut is_open) { "```\n\n" } else { "\n" };
+            write!(generated, "{heading}## {}\n\n", page.path).unwrap();
+        }
+        let Some(usage) = &page.usage else {
+            assert!(page.items.is_empty(), "{}", page.path);
+            if is_top {
+                write!(generated, "{}.\n\n", page.purpose()).unwrap();
+            }
             continue;
+        };
+        generated.push_str(if std::mem::replace(&mut is_open, true) { "\n" } else { "```text\n" });
+        let form = page.form();
+        match described.iter().find(|(_, known)| *known == form) {
+            Some((same, _)) => writeln!(generated, "{} is {same}", page.path).unwrap(),
+            None => generated.push_str(&page.text(usage, &shared)),
         }
-        described.push((path, form));
-        let listed = page.split("\nCommands:\n").nth(1).unwrap_or_default().split("\n\n").next().unwrap_or_default();
-        for line in listed.lines().filter(|line| !line.starts_with("   ")) {
-            assert!(line.split_whitespace().count() > 1, "no word about it: {line}");
-        }
-        // The commands of a group have sections of their own.
-        let (head, rest) = page.split_once("\nCommands:\n").unwrap_or((&page, ""));
-        let rest = rest.split_once("\n\n").map_or("", |(_, rest)| rest);
-        let page = format!("{head}\n{rest}").replace("Options:\n\n", "");
-        let page = page.trim_end().trim_end_matches("Options:").trim_end();
-        write!(generated, "\n## {path}\n\n```text\n{page}\n```\n").unwrap();
+        described.push((&page.path, form));
     }
-    // The other topics are pages of their own.
-    for topic in ["environment", "plumbing"] {
-        let page = world.run(["help", topic]).exits(0).stdout;
-        write!(generated, "\n## fairway help {topic}\n\n```text\n{}\n```\n", page.trim_end()).unwrap();
-    }
-    generated.push('\n');
+    generated.push_str("```\n\n");
     hold("docs/reference/cli.md", &generated);
 }
 
@@ -119,12 +195,11 @@ fn config_reference_has_every_key() {
                 Some(list) => format!("[[{list}]]"),
                 None => format!("[{}]", parent.replace('*', "NAME")),
             };
-            write!(generated, "\n## `{heading}`\n\n| key | default | variable | purpose |\n|---|---|---|---|\n")
-                .unwrap();
+            write!(generated, "\n## `{heading}`\n\n").unwrap();
         }
-        let default = key.default.map_or_else(|| format!("– (such as `{}`)", key.sample), |value| format!("`{value}`"));
-        let variable = key.env.map_or_else(|| "–".to_owned(), |name| format!("`{name}`"));
-        writeln!(generated, "| `{name}` | {} | {variable} | {} |", cell(&default), cell(key.why)).unwrap();
+        let value = key.default.map_or_else(|| format!(", such as `{}`", key.sample), |value| format!(" = `{value}`"));
+        let variable = key.env.map_or_else(String::new, |name| format!(" (`{name}`)"));
+        writeln!(generated, "- `{name}`{value}: {}{variable}", key.why.replace('\n', " ")).unwrap();
     }
     generated.push('\n');
     hold("docs/reference/config.md", &generated);
@@ -154,7 +229,7 @@ fn env_reference_has_every_variable() {
         walk(&root().join(dir), &mut used);
     }
     let rows: String =
-        text("docs/reference/env.md").lines().filter(|line| line.starts_with("| `")).collect::<Vec<_>>().join("\n");
+        text("docs/reference/env.md").lines().filter(|line| line.starts_with("- `")).collect::<Vec<_>>().join("\n");
     let documented = variables(&rows);
     let (missing, unknown): (Vec<_>, Vec<_>) =
         (used.difference(&documented).collect(), documented.difference(&used).collect());
@@ -168,11 +243,11 @@ fn env_reference_has_every_variable() {
 #[test]
 fn http_reference_has_every_route() {
     let document: Value = serde_json::from_str(&text("docs/reference/openapi.json")).unwrap();
-    let mut generated = String::from("\n| method | path | purpose |\n|---|---|---|\n");
+    let mut generated = String::from("\n");
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap().iter().filter(|(_, value)| value.is_object()) {
             let summary = operation["summary"].as_str().unwrap_or_else(|| panic!("{method} {path} has no summary"));
-            writeln!(generated, "| {} | `{path}` | {} |", method.to_uppercase(), cell(summary)).unwrap();
+            writeln!(generated, "- `{} {path}`: {summary}", method.to_uppercase()).unwrap();
         }
     }
     generated.push('\n');

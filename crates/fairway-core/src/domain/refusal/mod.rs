@@ -109,8 +109,7 @@ refusals! {
     #[code(Usage, "invalid_value")]
     #[hint("see which files there are: ls {}", shell_words::quote(dir))]
     FileUnreadable { what: &'static str, file: String, why: String, dir: String },
-    /// No sandbox can be made here: bubblewrap is missing or too old, or the kernel allows no user namespaces; the hint
-    /// has the fix.
+    /// Bubblewrap is missing or too old, or the kernel allows no user namespaces; the hint has the fix.
     #[error("no sandbox can be made here: {why}")]
     #[code(External, "sandbox_unavailable")]
     #[hint("{hint}")]
@@ -141,8 +140,7 @@ refusals! {
     #[code(Conflict, "in_use")]
     #[hint("wait for its end, or see which session it is: fairway session list")]
     SandboxRunning { lane: LaneName },
-    /// The lane has no worktree, a gate needs git and finds none, a sandbox was asked for outside of every lane, or the
-    /// project would be outside of the repository of this worktree.
+    /// The lane, a gate or a sandbox needs a worktree that is not there.
     #[error("the lane {lane} has no worktree")]
     #[code(Refused, "no_worktree")]
     #[hint("name one: fairway lane edit {lane} --worktree DIR")]
@@ -152,12 +150,12 @@ refusals! {
     #[code(Refused, "no_worktree")]
     #[hint("name a lane, or make one: fairway lane add NAME --create-worktree")]
     SandboxWithoutLane { directory: String },
-    /// A sandbox needs a lane whose worktree is a linked one with a branch checked out.
+    /// A sandbox needs a lane whose worktree is a linked one with a branch.
     #[error("the lane {lane} cannot be worked on in a sandbox: {why}")]
     #[code(Refused, "wrong_branch")]
     #[hint("see its branch and its state: fairway lane show {lane}")]
     SandboxLaneUnfit { lane: LaneName, why: String },
-    /// The backend script does not support `start`, `stop`, `attach` or `peek`; other operations do nothing then.
+    /// The backend script does not support `start`, `stop`, `attach` or `peek`.
     #[error("{script} does not know {operation}")]
     #[code(External, "adapter_unsupported")]
     #[hint("{hint}")]
@@ -194,7 +192,7 @@ refusals! {
     #[code(Usage, "invalid_value")]
     #[hint("let a shell run it: fairway exec spawn -- sh -c {}", shell_words::quote(word))]
     NoProgram { word: String },
-    /// A filter that the files need is named by the repository's configuration only, so it was not run.
+    /// A filter that the files need is named by the repository's configuration only.
     #[error("{why}: only the repository's configuration names the filter")]
     #[code(Refused, "filter_not_own")]
     #[hint("make it your own: {}", filters.iter().map(|filter| own_filter(filter)).collect::<Vec<_>>().join(" && "))]
@@ -304,7 +302,7 @@ refusals! {
     #[hint("make it again: fairway lane repair {lane}")]
     #[details("lane": lane, "worktree": dir)]
     WorktreeMissing { lane: LaneName, dir: String },
-    /// The lane's worktree is not one of the project's repository any more: `fairway lane repair` mends it.
+    /// The lane's worktree is not one of the project's repository any more: `fairway lane repair`.
     #[error("lane {lane} is damaged: {why}")]
     #[code(Conflict, "lane_damaged")]
     #[hint("mend it: fairway lane repair {lane}")]
@@ -324,24 +322,24 @@ refusals! {
     #[hint("remove it yourself: git worktree remove {}", shell_words::quote(dir))]
     #[details("lane": lane, "worktree": dir)]
     WorktreeNotOwned { lane: LaneName, dir: String },
-    /// An ignored file of the main checkout could not be copied into a lane's worktree; none was.
+    /// An ignored file could not be copied into a lane's worktree; none was.
     #[error("cannot copy {path} into {dir}: {why}; nothing was copied")]
     #[code(Failure, "copy_failed")]
     #[hint("see how much space there is: df -h {}", shell_words::quote(dir.rsplit_once('/').map_or(".", |(parent, _)| parent)))]
     CopyFailed { path: String, dir: String, why: String },
-    /// A command of `[lanes] setup` failed, so that no agent starts in the lane; `details.output` is the end of its output.
+    /// A command of `[lanes] setup` failed, so that no agent starts in the lane; `details.output`.
     #[error("the setup of the lane {lane} failed: '{command}' ({how}): {}", output.lines().last().unwrap_or("no output"))]
     #[code(Refused, "setup_failed")]
     #[hint("read its output: cat {}\ntry again: fairway lane setup {lane}", shell_words::quote(log))]
     #[details("lane": lane, "command": command, "how": how, "output": output, "log": log)]
     SetupFailed { lane: LaneName, command: String, how: String, output: String, log: String },
-    /// A command of `[lanes] teardown` failed; `details.output` is the end of its output.
+    /// A command of `[lanes] teardown` failed; `details.output`.
     #[error("the teardown of the lane {lane} failed: '{command}' ({how}): {}", output.lines().last().unwrap_or("no output"))]
     #[code(Refused, "teardown_failed")]
     #[hint("read its output: cat {}\ntry again: fairway lane setup {lane} --teardown", shell_words::quote(log))]
     #[details("lane": lane, "command": command, "how": how, "output": output, "log": log)]
     TeardownFailed { lane: LaneName, command: String, how: String, output: String, log: String },
-    /// The setup of a lane did not run to its end, so that no agent starts in the lane.
+    /// The setup of a lane did not run to its end.
     #[error("the lane {lane} is not set up: {why}")]
     #[code(Refused, "not_set_up")]
     #[hint("set it up: fairway lane setup {lane}")]
@@ -475,26 +473,25 @@ refusals! {
         if *is_shared { "\nif there is one clone only, set [land] shared = false: fairway config edit" } else { "" })]
     #[details("base": base, "reason": why)]
     NoUpstream { base: String, why: String, dir: String, is_shared: bool },
-    /// The branch of a lane of another host cannot be [brought
-    /// here](../guides/several-machines.md#when-a-machine-is-gone): the remote lacks it, or does not answer.
+    /// The branch of a lane of another host cannot be [brought here](../guides/several-machines.md#when-a-machine-is-gone).
     #[error("the work of the lane {lane} stays on the host {host}: {why}")]
     #[code(Refused, "work_elsewhere")]
     #[hint("if it is lost, its tasks begin anew: fairway release --lane {lane} --force --reason TEXT")]
     WorkElsewhere { lane: LaneName, host: String, why: String },
-    /// The upstream of the base cannot be fetched; no work is sent back; `details.upstream`, `details.reason`.
+    /// The upstream of the base cannot be fetched; `details.upstream`, `details.reason`.
     #[error("{upstream} cannot be fetched: {why}")]
     #[code(Refused, "fetch_failed")]
     #[hint("no work was sent back; when it answers, land again: fairway land --all --fetch")]
     #[details("base": base, "upstream": upstream, "reason": why)]
     FetchFailed { base: String, upstream: String, why: String },
-    /// The remote did not take what was to land; no work is sent back; `details.upstream`, `details.reason`.
+    /// The remote did not take what was to land; `details.upstream`, `details.reason`.
     #[error("{upstream} did not take what was to land in {base}: {why}")]
     #[code(Refused, "push_failed")]
     #[hint("no work was sent back; when it is mended, land again: fairway land --all --push")]
     #[details("base": base, "upstream": upstream, "reason": why)]
     PushFailed { base: String, upstream: String, why: String },
-    /// A push was interrupted, and the remote cannot be asked whether it has the work; the next `land` asks again;
-    /// `details.upstream`, `details.reason`.
+    /// A push was interrupted, and the remote cannot be asked; the next `land` asks again; `details.upstream`,
+    /// `details.reason`.
     #[error("it is unknown whether {upstream} has what was to land in {base}: {why}")]
     #[code(Refused, "push_unknown")]
     #[hint("no work was sent back; when it answers, land again: fairway land --all --push")]
@@ -506,13 +503,12 @@ refusals! {
     #[hint("no work was sent back; when less is pushed, land again: fairway land --all --push")]
     #[details("base": base, "upstream": upstream, "tries": tries)]
     PushRaced { base: String, upstream: String, tries: usize },
-    /// Work that cannot be a pull request: it has no lane, or the lane has no branch of its own.
+    /// Work without a lane, or without a branch of its own, cannot be a pull request.
     #[error("{of} has no branch of its own, so it cannot be a pull request")]
     #[code(Refused, "no_branch")]
     #[hint("land it without one: fairway land {of} --push")]
     NoBranchToPropose { of: String },
-    /// The branch of a lane has commits at the remote that Fairway did not push; nothing is overwritten; `details.branch`,
-    /// `details.tip`.
+    /// The branch of a lane has commits at the remote that Fairway did not push; `details.branch`, `details.tip`.
     #[error("{branch} has commits that Fairway did not push, up to {}", commit_id::short(tip))]
     #[code(Conflict, "branch_moved")]
     #[hint("see them, then merge them into the lane: {}", git_in(dir, &format!("log {}..{tip}", commit_id::short(commit))))]
@@ -524,8 +520,8 @@ refusals! {
     #[hint("no work was sent back; when it is mended, land again: fairway land {of} --pr")]
     #[details("branch": branch, "reason": why)]
     BranchNotPushed { of: String, branch: String, why: String },
-    /// A forge did not do what it was asked; `details.why` is login, sso, rights, busy, network, refused or missing, and
-    /// `details.seconds` is how long it asks to wait.
+    /// A forge did not do what it was asked; `details.why` is login, sso, rights, busy, network, refused or missing;
+    /// `details.seconds`.
     #[error("{failure}")]
     #[code(External, "forge_failed")]
     #[hint("{}", hints::forge(failure))]
@@ -604,13 +600,13 @@ refusals! {
     #[hint("land again: fairway land --queue\n\
         if it ends again, check one tree at a time: `width = 1` below [land] in .fairway.toml")]
     ChecksEnded { why: String },
-    /// The base alone fails a check: nothing more lands, and no work is sent back; `details.command`, `details.output`.
+    /// The base alone fails a check, and nothing more lands; `details.command`, `details.output`.
     #[error("{stopped}")]
     #[code(Refused, "land_base_red")]
     #[hint("{}", hints::after_stop(stopped))]
     #[details_of(stopped)]
     LandBaseRed { stopped: Box<StoppedLanding> },
-    /// A command of `[land] prepare` fails; `details.on_base` tells whether it fails on the base alone too.
+    /// A command of `[land] prepare` fails; `details.on_base`: on the base alone too.
     #[error("{stopped}")]
     #[code(Refused, "land_prepare_failed")]
     #[hint("{}", hints::after_stop(stopped))]
@@ -669,7 +665,7 @@ refusals! {
     #[hint("{}", hints::next_step(task, *status, verb))]
     #[details("task_id": task, "status": status)]
     WrongState { task: TaskId, status: TaskStatus, verb: &'static str },
-    /// The newest change of a task cannot be taken back: another actor's, an older one than a minute, or one without an undo.
+    /// The newest change is another actor's, older than a minute, or has no undo.
     #[error("nothing of {task} was taken back: {why}")]
     #[code(Conflict, "not_undoable")]
     #[hint("see what was done: fairway task show {task}")]
@@ -786,8 +782,7 @@ refusals! {
     #[hint("to settle it: fairway session reconcile")]
     #[details("session_id": session, "status": status)]
     SessionExited { session: SessionId, status: SessionStatus },
-    /// The session waits for an answer, and typed text or an interrupt would be that answer; `details.question`;
-    /// `--force` overrides.
+    /// Typed text or an interrupt would answer what the session asks; `details.question`; `--force` overrides.
     #[error("the session {session} asks: {}", excerpt(.question))]
     #[code(Conflict, "session_asks")]
     #[hint("list the questions: fairway approvals list{}{}", if *is_structured {
@@ -801,7 +796,7 @@ refusals! {
     })]
     #[details("session_id": session, "question": question)]
     SessionAsks { session: SessionId, question: String, typing: bool, is_structured: bool },
-    /// Nothing is typed into a parked session: at a usage limit, some programs would take it for a choice.
+    /// Nothing is typed into a parked session.
     #[error("the session {session} is {parking}")]
     #[code(Conflict, "session_parked")]
     #[hint("end its parking: fairway session unpark {session}")]
@@ -834,8 +829,8 @@ refusals! {
     #[hint("see what is asked now: fairway status")]
     #[details("noun": "question", "id": item, "near": [])]
     QuestionOver { item: String, why: String },
-    /// The provider asks in its own window, and an answer from Fairway does not reach it; or an `answer` cannot go in
-    /// at once, with the reason.
+    /// The provider asks in its own window, which an answer from Fairway does not reach, or the `answer` cannot go in at
+    /// once.
     #[error("approval {id} cannot be answered from here: {why}")]
     #[code(Refused, "not_answerable")]
     #[hint("answer in its terminal: fairway session attach {session}")]
@@ -914,7 +909,7 @@ refusals! {
     #[code(Refused, "own_approval")]
     #[details("approval_id": id, "session_id": session)]
     SelfApproval { id: i64, session: SessionId },
-    /// A provider's settings are not JSON or not in the provider's form; they stay unchanged.
+    /// A provider's settings are not JSON or not in its form; they stay unchanged.
     #[error("{path} {why}; it was not changed")]
     #[code(Usage, "settings_invalid")]
     InvalidSettings { path: String, why: String },
@@ -948,7 +943,7 @@ refusals! {
     #[code(External, "demo_failed")]
     #[hint("look at what it did: fairway demo --keep")]
     DemoFailed { command: String },
-    /// A person's command, called inside a session, or where that cannot be determined.
+    /// A person's command, called inside a session.
     #[error("{command} is a person's command and is refused inside a session")]
     #[code(Refused, "inside_session")]
     #[hint("run it in a terminal outside of any session")]
@@ -1010,7 +1005,7 @@ refusals! {
         within: String,
         waits: Option<Box<PromptWait>>,
     },
-    /// The turn that has taken the prompt did not end in time, has failed, or its session has ended before; `details.session_id`.
+    /// The turn of the prompt did not end in time, has failed, or its session has ended; `details.session_id`.
     #[error("prompt {id} has no answer: {why}")]
     #[code(Empty, "not_answered")]
     #[hint("read the conversation: fairway session peek {session}")]
@@ -1081,8 +1076,8 @@ refusals! {
     })]
     #[details("run_id": run, "host": host, "command": command)]
     JobElsewhere { run: String, host: String, command: String, is_silent: bool },
-    /// What is to be given up is on a host that was heard of within `sessions.stale_after`; `details.host`,
-    /// `details.heard_ago`; `--force --reason` overrides.
+    /// That host was heard of within `sessions.stale_after`; `details.host`, `details.heard_ago`; `--force --reason`
+    /// overrides.
     #[error("the host {host} was heard of {ago} ago: {subject} may be at work there")]
     #[code(Conflict, "host_alive")]
     #[hint("{}give it up all the same: {force}",
@@ -1099,7 +1094,7 @@ refusals! {
     #[code(Busy, "run_busy")]
     #[hint("look at it again: fairway exec poll {run}")]
     JobUnresponsive { run: String },
-    /// The file of the paired devices is broken, or others could have written it; no device is admitted until then.
+    /// The file of the paired devices is broken, or others could have written it.
     #[error("the paired devices cannot be read from {file}: {why}")]
     #[code(Failure, "devices_unreadable")]
     #[hint("to pair every device anew, move it away: mv --backup=numbered {0} {0}.old", shell_words::quote(file))]
@@ -1109,22 +1104,22 @@ refusals! {
     #[code(NotFound, "no_page_server")]
     #[hint("start one in another terminal: fairway serve --http 7431")]
     NoPageServer,
-    /// A code pairs no device: it is unknown, used, too old, or wrong ones came before it.
+    /// The code is unknown, used or too old, or wrong ones came before it.
     #[error("this code pairs no device: it is unknown, was used, is older than {minutes} minutes, or was followed by too many wrong ones")]
     #[code(Refused, "pairing_refused")]
     #[hint("make another code: fairway device pair")]
     PairingRefused { minutes: u64 },
-    /// A token of a notification answers nothing: it is of another project, or long over.
+    /// A token of a notification is of another project, or long over.
     #[error("this token answers nothing: no notification of this project has it, or it is long over")]
     #[code(Refused, "token_unknown")]
     #[hint("look at what needs you: fairway status")]
     TokenUnknown,
-    /// A token of a notification is used up: its item was answered or is settled. The HTTP status is 410.
+    /// The item of this token of a notification is settled. The HTTP status is 410.
     #[error("this token is used up: {item} was answered or is settled")]
     #[code(Refused, "token_used")]
     #[hint("look at what needs you: fairway status")]
     TokenUsed { item: String },
-    /// A token of a notification has ended, a day after it was sent. The HTTP status is 410.
+    /// A token of a notification ends after a day. The HTTP status is 410.
     #[error("this token of {item} has ended: it was valid for a day")]
     #[code(Refused, "token_expired")]
     #[hint("look at what needs you: fairway status")]
@@ -1151,7 +1146,7 @@ refusals! {
     #[hint("why: fairway guard test --role ROLE --tool TOOL --input JSON")]
     #[details("rule": rule)]
     GuardDenied { reason: String, rule: Option<String> },
-    /// This content has not been trusted with `fairway trust`, or the store names a script that was not.
+    /// This content, or a script that the store names, has not been trusted with `fairway trust`.
     #[error("{why}")]
     #[code(Untrusted, "untrusted")]
     #[hint("a person looks at it, then runs: fairway trust")]
