@@ -1,4 +1,4 @@
-//! The sources use the words of `docs/glossary.md`. A word is forbidden here only where it has no second, ordinary meaning in
+//! The sources use the words of `docs/concepts.md`. A word is forbidden here only where it has no second, ordinary meaning in
 //! the code; for words such as "run", "hold" or "end" the glossary is guidance.
 
 use std::collections::BTreeSet;
