@@ -204,7 +204,7 @@ fn unknown_topic_names_the_nearest_and_a_page_is_a_topic() {
         assert_eq!(world.run(["guide", spelled]).exits(0).stdout, jobs, "{spelled}");
     }
     let http = world.run(["guide", "http"]).exits(0).stdout;
-    assert!(http.contains("| POST | `/authorize` |"), "{http}");
+    assert!(http.contains("- `POST /authorize`: "), "{http}");
     assert_eq!(world.run(["guide", "../reference/http.md"]).exits(0).stdout, http, "as the guides link it");
     // A guide that became a section of another one is still found by its name.
     for (former, topic) in [
