@@ -58,7 +58,7 @@ archive() {
   local dir=${files}/${name}
   mkdir -p "${dir}"
   cp "${built}/${target}/${profile_directory}/fairway" LICENSE README.md "${dir}/"
-  cp -R "${pages}/completions" "${pages}/man" docs/reference/schemas "${dir}/"
+  cp -R "${pages}/completions" "${pages}/man" docs/reference/schemas.json "${dir}/"
   chmod -R u=rwX,go=rX "${dir}"
   tar --sort=name --mtime="@${SOURCE_DATE_EPOCH}" --owner=0 --group=0 --numeric-owner -C "${files}" -cf - "${name}" |
     gzip -9n >"${files}/${name}.tar.gz"

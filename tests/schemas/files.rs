@@ -1,4 +1,4 @@
-//! The published files: one for each document, and the lists of the page that names them.
+//! What is published: one schema of all documents, and the lists of the page that names them.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,7 +12,7 @@ use fairway_core::domain::EventKind;
 use fairway_core::env::Env;
 
 const PAGE: &str = "docs/reference/json.md";
-const DIRECTORY: &str = "docs/reference/schemas";
+const SCHEMAS: &str = "docs/reference/schemas.json";
 const BEGIN: &str = "<!-- generated: UPDATE_DOCS=1 writes it anew -->\n";
 const END: &str = "<!-- end of the generated part -->\n";
 
@@ -24,9 +24,8 @@ fn is_update() -> bool {
     Env::from_process().var_os("UPDATE_DOCS").is_some()
 }
 
-/// The schema of a document as its file has it.
-fn published(document: &Document) -> Value {
-    generate::with_name(&(document.schema)(), document.name, document.about)
+fn published() -> Value {
+    generate::bundle(DOCUMENTS.iter().map(|document| (document.name, document.about, (document.schema)())))
 }
 
 /// The documents with the calls that print them, then the events. Kinds with the same data stand together.
@@ -39,7 +38,7 @@ fn lists() -> String {
         let mut calls: Vec<String> = once.chain(in_lines).collect();
         calls.sort();
         let calls = if calls.is_empty() { String::new() } else { format!(": {}", calls.join(", ")) };
-        writeln!(text, "- [{name}](schemas/{name}.json) {about}{calls}").unwrap();
+        writeln!(text, "- **{name}** {about}{calls}").unwrap();
     }
     text.push_str("\n## Events\n\nThe members of `data`. Those in brackets are not in every event of the kind.\n\n");
     let schema = event_data::event_schema();
@@ -67,34 +66,14 @@ fn lists() -> String {
 
 #[test]
 fn published_schemas_are_those_of_the_types() {
-    let directory = root().join(DIRECTORY);
-    let mut stale = Vec::new();
-    for document in DOCUMENTS {
-        let path = directory.join(format!("{}.json", document.name));
-        let text = format!("{}\n", serde_json::to_string_pretty(&published(document)).unwrap());
-        if fs::read_to_string(&path).ok().as_deref() == Some(&text) {
-            continue;
-        }
-        if is_update() {
-            fs::create_dir_all(&directory).unwrap();
-            fs::write(&path, text).unwrap();
-        } else {
-            stale.push(document.name.to_owned());
-        }
+    let path = root().join(SCHEMAS);
+    let wanted = format!("{}\n", serde_json::to_string_pretty(&published()).unwrap());
+    if is_update() {
+        fs::write(&path, wanted).unwrap();
+    } else {
+        let is_current = fs::read_to_string(&path).unwrap() == wanted;
+        assert!(is_current, "{SCHEMAS} is not as the types are: UPDATE_DOCS=1 writes it anew");
     }
-    for entry in fs::read_dir(&directory).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        if DOCUMENTS.iter().any(|document| document.name == name) {
-            continue;
-        }
-        if is_update() {
-            fs::remove_file(path).unwrap();
-        } else {
-            stale.push(name);
-        }
-    }
-    assert!(stale.is_empty(), "{DIRECTORY} is not as the types are: UPDATE_DOCS=1 writes it anew: {stale:?}");
 }
 
 #[test]
@@ -128,12 +107,8 @@ fn every_member_of_a_document_has_a_description() {
         }
     }
     let mut found = Vec::new();
-    for document in DOCUMENTS {
-        let schema = published(document);
-        walk(&schema, document.name, &mut found);
-        for (name, definition) in schema["$defs"].as_object().into_iter().flatten() {
-            walk(definition, name, &mut found);
-        }
+    for (name, definition) in published()["$defs"].as_object().unwrap() {
+        walk(definition, name, &mut found);
     }
     assert!(found.is_empty(), "{found:#?}");
 }

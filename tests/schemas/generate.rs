@@ -1,5 +1,7 @@
 //! From a type to its schema, in the form that is published.
 
+use std::collections::BTreeMap;
+
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -21,21 +23,49 @@ pub(super) fn to_published(schema: Schema) -> Value {
     schema
 }
 
-/// A schema with its name and title at the top.
-pub(super) fn with_name(schema: &Value, name: &str, title: &str) -> Value {
-    let mut named = Map::new();
-    named.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
-    named.insert("$id".into(), json!(format!("urn:fairway:json:{name}")));
-    named.insert("title".into(), json!(title));
-    if let Some(description) = schema.get("description") {
-        named.insert("description".into(), description.clone());
+/// One schema of all documents, each a definition by its name. Behind them stand the types that they share.
+///
+/// # Panics
+///
+/// Two types of one name are different.
+pub(super) fn bundle<'a>(documents: impl Iterator<Item = (&'a str, &'a str, Value)>) -> Value {
+    let mut definitions = Map::new();
+    let mut types: BTreeMap<String, Value> = BTreeMap::new();
+    for (name, title, mut schema) in documents {
+        let fields = schema.as_object_mut().unwrap();
+        for (name, definition) in fields.shift_remove("$defs").iter().filter_map(Value::as_object).flatten() {
+            let known = types.entry(name.clone()).or_insert_with(|| definition.clone());
+            assert_eq!(known, definition, "two types have the name {name}");
+        }
+        fields.shift_remove("$schema");
+        fields.insert("title".into(), json!(title));
+        definitions.insert(name.to_owned(), schema);
     }
-    for (key, value) in schema.as_object().into_iter().flatten() {
-        if !matches!(key.as_str(), "$schema" | "title" | "description") {
-            named.insert(key.clone(), value.clone());
+    // A document that is one of the types is not written twice.
+    for document in definitions.values_mut() {
+        if let Some((name, _)) = types.iter().find(|(_, shared)| has_same_rules(document, shared)) {
+            *document = json!({ "title": document["title"], "$ref": format!("#/$defs/{name}") });
         }
     }
-    Value::Object(named)
+    definitions.extend(types);
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:fairway:json",
+        "title": "The JSON documents of Fairway",
+        "$defs": definitions,
+    })
+}
+
+/// Whether two schemas differ in their titles and descriptions alone.
+fn has_same_rules(one: &Value, other: &Value) -> bool {
+    let rules = |schema: &Value| {
+        let mut schema = schema.clone();
+        for key in ["title", "description"] {
+            schema.as_object_mut().unwrap().shift_remove(key);
+        }
+        schema
+    };
+    other.is_object() && rules(one) == rules(other)
 }
 
 fn polish(schema: &mut Value) {

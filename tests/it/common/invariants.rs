@@ -198,7 +198,7 @@ pub fn violations(conn: &Connection) -> Option<String> {
 /// How many of the newest events are compared with their schemas.
 const MAX_EVENTS: i64 = 200;
 
-/// An event whose data are not as `docs/reference/schemas` says. Tests plant events with empty data.
+/// An event whose data are not as `docs/reference/schemas.json` says. Tests plant events with empty data.
 fn unpublished_event(conn: &Connection) -> Option<String> {
     let mut statement =
         conn.prepare("SELECT kind, data FROM events WHERE data <> '{}' ORDER BY seq DESC LIMIT ?1").unwrap();

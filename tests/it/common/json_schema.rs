@@ -7,18 +7,26 @@ use serde_json::Value;
 
 /// The first thing that is wrong, with its place.
 pub fn violation(schema: &Value, value: &Value) -> Option<String> {
-    find(schema, schema, value, "")
+    violation_with(&|reference| schema.pointer(reference.trim_start_matches('#')), schema, value)
 }
 
-fn find(root: &Value, schema: &Value, value: &Value, place: &str) -> Option<String> {
+/// The same for a schema that refers to others.
+pub fn violation_with(resolve: Resolve<'_, '_>, schema: &Value, value: &Value) -> Option<String> {
+    find(resolve, schema, value, "")
+}
+
+/// The schema that a `$ref` names.
+pub type Resolve<'call, 'schema> = &'call dyn Fn(&str) -> Option<&'schema Value>;
+
+fn find(resolve: Resolve<'_, '_>, schema: &Value, value: &Value, place: &str) -> Option<String> {
     let schema_fields = schema.as_object()?;
-    let inside = |below: &Value, value: &Value, place: &str| find(root, below, value, place);
+    let inside = |below: &Value, value: &Value, place: &str| find(resolve, below, value, place);
     for (keyword, rule) in schema_fields {
         let rules = || rule.as_array().into_iter().flatten();
         let wrong = match keyword.as_str() {
             "$schema" | "$id" | "$defs" | "title" | "description" | "default" | "then" | "properties" => None,
             "$ref" => {
-                let target = root.pointer(rule.as_str().unwrap().trim_start_matches('#'));
+                let target = resolve(rule.as_str().unwrap());
                 inside(target.unwrap_or_else(|| panic!("{rule} leads nowhere")), value, place)
             }
             "type" => {

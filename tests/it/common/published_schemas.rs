@@ -1,4 +1,4 @@
-//! The schemas of `docs/reference/schemas` against what the program prints and records.
+//! The schemas of `docs/reference/schemas.json` against what the program prints and records.
 
 use std::collections::HashMap;
 use std::fs;
@@ -33,8 +33,8 @@ pub static PRINTED: LazyLock<Vec<PrintedDocument>> = LazyLock::new(|| {
     let is_word =
         |word: &&str| word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-') && !word.starts_with('-');
     let mut printed = Vec::new();
-    for line in list.lines().filter_map(|line| line.strip_prefix("- [")) {
-        let (name, rest) = line.split_once(']').unwrap();
+    for line in list.lines().filter_map(|line| line.strip_prefix("- **")) {
+        let (name, rest) = line.split_once("**").unwrap();
         // A document that no call prints has no list of them.
         for call in rest.split_once(": `").map_or("", |(_, calls)| calls).split_terminator(", `") {
             let (words, ending) = call.split_once('`').unwrap();
@@ -45,14 +45,39 @@ pub static PRINTED: LazyLock<Vec<PrintedDocument>> = LazyLock::new(|| {
     printed
 });
 
-/// The schema of a document. It is read once in a process.
+/// The definitions of the published file by name, as text: to read all of them takes longer than many a test.
+pub static DEFINITIONS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    static FILE: LazyLock<String> = LazyLock::new(|| text("docs/reference/schemas.json"));
+    let (mut definitions, mut open, mut at) = (HashMap::new(), None, 0);
+    for line in FILE.split_inclusive('\n') {
+        let text = line.trim_end();
+        if let Some(name) = text.strip_prefix("    \"").and_then(|text| text.strip_suffix("\": {")) {
+            open = Some((name, at + line.find('{').unwrap()));
+        } else if let Some((name, start)) = open.filter(|_| matches!(text, "    }" | "    },")) {
+            definitions.insert(name, &FILE[start..at + "    }".len()]);
+            open = None;
+        }
+        at += line.len();
+    }
+    definitions
+});
+
+/// The schema of a document, or of a type in one. It is read once in a process.
 pub fn schema(name: &str) -> &'static Value {
-    static READ: Mutex<Option<HashMap<String, &'static Value>>> = Mutex::new(None);
-    let mut read = READ.lock().unwrap();
-    read.get_or_insert_default().entry(name.to_owned()).or_insert_with(|| {
-        let text = text(&format!("docs/reference/schemas/{name}.json"));
-        Box::leak(Box::new(serde_json::from_str(&text).unwrap()))
-    })
+    resolve(name).unwrap_or_else(|| panic!("no schema {name}"))
+}
+
+fn resolve(name: &str) -> Option<&'static Value> {
+    static READ: Mutex<Option<HashMap<&str, &'static Value>>> = Mutex::new(None);
+    let (name, text) = DEFINITIONS.get_key_value(name)?;
+    let read = || &*Box::leak(Box::new(serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))));
+    Some(*READ.lock().unwrap().get_or_insert_default().entry(*name).or_insert_with(read))
+}
+
+/// The first thing in a document that is not as its schema says.
+pub fn violation(name: &str, document: &Value) -> Option<String> {
+    let resolve = |reference: &str| resolve(reference.strip_prefix("#/$defs/")?);
+    json_schema::violation_with(&resolve, schema(name), document)
 }
 
 /// The documents of the command that a call's arguments name; none for one without documents.
@@ -73,10 +98,9 @@ pub fn check_output(args: &[impl AsRef<str>], stdout: &str) {
     let documents = documents_of(args);
     let mut wrong = Vec::new();
     for document in &documents {
-        let schema = schema(document.name);
         let texts: Vec<&str> = if document.is_line { stdout.lines().collect() } else { vec![stdout] };
         let found = texts.into_iter().find_map(|text| match serde_json::from_str(text) {
-            Ok(value) => json_schema::violation(schema, &value),
+            Ok(value) => violation(document.name, &value),
             Err(error) => Some(format!("no JSON: {error}")),
         });
         match found {
@@ -85,51 +109,35 @@ pub fn check_output(args: &[impl AsRef<str>], stdout: &str) {
         }
     }
     let call: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
-    assert!(documents.is_empty(), "{call:?} prints what docs/reference/schemas does not have: {wrong:#?}\n{stdout}");
+    assert!(
+        documents.is_empty(),
+        "{call:?} prints what docs/reference/schemas.json does not have: {wrong:#?}\n{stdout}"
+    );
 }
 
 /// Fails unless a failure is the document of errors.
 #[track_caller]
 pub fn check_error(document: &Value) {
-    let found = json_schema::violation(schema("error"), document);
-    assert_eq!(found, None, "{document}");
+    assert_eq!(violation("error", document), None, "{document}");
 }
 
-/// The parts of the schema of events about the data of each kind, as text: to read the whole one takes longer than many a
-/// test. Its lines are walked once, because a search for each kind takes longer than the commands of the test.
-static PARTS_OF_DATA: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
-    static EVENT: LazyLock<String> = LazyLock::new(|| text("docs/reference/schemas/event.json"));
+/// The definitions of the data of events, by kind, as the lines of the schema of events pair them.
+static DATA: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
     fn value<'t>(line: &'t str, key: &str) -> Option<&'t str> {
         line.trim_start().strip_prefix(key)?.trim_end_matches(',').strip_suffix('"')
     }
-    let (mut names, mut parts, mut kind, mut part, mut at) = (Vec::new(), HashMap::new(), None, None, 0);
-    for line in EVENT.split_inclusive('\n') {
-        let text = line.trim_end();
-        if let Some(found) = value(text, "\"const\": \"") {
-            kind = Some(found);
-        } else if let Some(name) = value(text, "\"$ref\": \"#/$defs/") {
+    let (mut names, mut kind) = (HashMap::new(), None);
+    for line in DEFINITIONS["event"].lines() {
+        kind = value(line, "\"const\": \"").or(kind);
+        if let Some(name) = value(line, "\"$ref\": \"#/$defs/") {
             names.extend(kind.take().map(|kind| (kind, name)));
-        } else if let Some(name) = text.strip_prefix("    \"").and_then(|text| text.strip_suffix("\": {")) {
-            part = Some((name, at + line.find('{').unwrap()));
-        } else if let Some((name, start)) = part.filter(|_| matches!(text, "    }" | "    },")) {
-            parts.insert(name, &EVENT[start..at + "    }".len()]);
-            part = None;
         }
-        at += line.len();
     }
-    names.into_iter().filter_map(|(kind, name)| Some((kind, *parts.get(name)?))).collect()
+    names
 });
-
-/// The schema of the data of a kind of event. It is read once in a process.
-fn schema_of_data(kind: &str) -> Option<&'static Value> {
-    static READ: Mutex<Option<HashMap<&str, &'static Value>>> = Mutex::new(None);
-    let (kind, part) = PARTS_OF_DATA.get_key_value(kind)?;
-    let read = || &*Box::leak(Box::new(serde_json::from_str(part).unwrap_or_else(|error| panic!("{error}: {part}"))));
-    Some(*READ.lock().unwrap().get_or_insert_default().entry(*kind).or_insert_with(read))
-}
 
 /// The violation in the data of an event of this kind.
 pub fn event_violation(kind: &str, data: &Value) -> Option<String> {
-    let Some(schema) = schema_of_data(kind) else { return Some(format!("the kind {kind} is not known")) };
-    json_schema::violation(schema, data).map(|found| format!("{kind}{found}"))
+    let Some(name) = DATA.get(kind) else { return Some(format!("the kind {kind} is not known")) };
+    violation(name, data).map(|found| format!("{kind}{found}"))
 }

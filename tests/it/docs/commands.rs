@@ -72,7 +72,6 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/integration/worker-api.md", "fairway serve          # on .fairway/runtime/worker.sock"),
     ("docs/reference/backend-plumbing.md", "trap roll_back TERM"),
     ("docs/reference/json.md", "fairway task show T-1 --json > task.json"),
-    ("docs/reference/json.md", "npm install ajv-cli ajv-formats"),
     (
         "examples/cron/README.md",
         "cp examples/cron/fairway-reconcile.service examples/cron/fairway-reconcile.timer ~/.config/systemd/user/",

@@ -6,11 +6,12 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{root, text};
+use super::text;
 use crate::common::TestProject;
 use crate::common::command_table::COMMANDS;
-use crate::common::json_schema::violation;
-use crate::common::published_schemas::{PRINTED, check_error, check_output, documents_of, event_violation, schema};
+use crate::common::published_schemas::{
+    DEFINITIONS, PRINTED, check_error, check_output, documents_of, event_violation, violation,
+};
 
 /// The verbs whose output with `--json` is no document, or none of ours.
 const WITHOUT_DOCUMENT: &[&str] =
@@ -80,7 +81,7 @@ fn other_forms_of_a_verb_print_documents_too() {
         assert!(!texts.is_empty(), "{call}: {run:?}");
         for text in texts {
             let printed = serde_json::from_str(text).unwrap_or_else(|error| panic!("{call}: {error}: {run:?}"));
-            assert_eq!(violation(schema(name), &printed), None, "{call}: {text}");
+            assert_eq!(violation(name, &printed), None, "{call}: {text}");
         }
     }
 }
@@ -92,7 +93,7 @@ fn lines_of_events_exports_and_failures_are_documents() {
     let tasks = world.run(["task", "export", "--format", "jsonl"]).exits(0).stdout;
     assert!(tasks.lines().count() > 5);
     for task in tasks.lines() {
-        assert_eq!(violation(schema("task"), &serde_json::from_str(task).unwrap()), None, "{task}");
+        assert_eq!(violation("task", &serde_json::from_str(task).unwrap()), None, "{task}");
     }
     for (call, code) in [("task show T-99", 3), ("claim T-2", 4), ("handoff accept 1 --as dev", 5), ("task lst", 2)] {
         let run = world.run(call.split(' ').chain(["--json"]));
@@ -109,7 +110,7 @@ fn mistakes_in_a_document_are_found() {
     let with = |change: &dyn Fn(&mut Value)| {
         let mut document = good.clone();
         change(&mut document);
-        violation(schema("task"), &document)
+        violation("task", &document)
     };
     assert_eq!(with(&|_| {}), None);
     for (change, says) in [
@@ -137,24 +138,23 @@ fn mistakes_in_a_document_are_found() {
     }
 }
 
-/// Every file is a document that the page names, and has an id of its own.
+/// Every document is one that the page names, and every reference leads to a definition.
 #[test]
-fn published_schemas_are_whole_files_of_their_own() {
-    let mut names: BTreeSet<String> = BTreeSet::new();
-    for entry in fs::read_dir(root().join("docs/reference/schemas")).unwrap() {
-        let name = entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned();
-        let source = text(&format!("docs/reference/schemas/{name}.json"));
-        let schema = schema(&name);
-        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
-        assert_eq!(schema["$id"], format!("urn:fairway:json:{name}"));
-        for reference in source.split("\"$ref\": \"").skip(1) {
-            let target = reference.split('"').next().unwrap();
-            assert!(schema.pointer(target.trim_start_matches('#')).is_some(), "{name}: {target}");
-        }
-        names.insert(name);
+fn published_schemas_are_whole() {
+    let source = text("docs/reference/schemas.json");
+    let schemas: Value = serde_json::from_str(&source).unwrap();
+    assert_eq!(schemas["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    let definitions = schemas["$defs"].as_object().unwrap();
+    assert_eq!(definitions.len(), DEFINITIONS.len());
+    for reference in source.split("\"$ref\": \"").skip(1) {
+        let target = reference.split('"').next().unwrap();
+        assert!(target.strip_prefix("#/$defs/").is_some_and(|name| definitions.contains_key(name)), "{target}");
     }
-    let printed: BTreeSet<String> = PRINTED.iter().map(|document| document.name.to_owned()).collect();
-    let others: Vec<&String> = names.difference(&printed).collect();
-    assert_eq!(others, ["error", "notification"]);
-    assert!(printed.is_subset(&names));
+    // Types have names of Rust, documents have words.
+    let documents: BTreeSet<&str> =
+        definitions.keys().map(String::as_str).filter(|name| !name.starts_with(char::is_uppercase)).collect();
+    let printed: BTreeSet<&str> = PRINTED.iter().map(|document| document.name).collect();
+    let others: Vec<&&str> = documents.difference(&printed).collect();
+    assert_eq!(others, [&"error", &"notification"]);
+    assert!(printed.is_subset(&documents));
 }
