@@ -87,6 +87,7 @@ tests/public-projects.sh >/dev/null
 zellij=$(tests/zellij.sh)
 schemathesis=$(tests/schemathesis.sh)
 tests/actionlint.sh
+tests/gh.sh >/dev/null
 packaging/cargo-deb.sh >/dev/null
 export PATH="${PATH}:${zellij}:${schemathesis}"
 if [[ "${1:-}" = --install ]]; then

@@ -1,15 +1,14 @@
 #!/bin/sh
-# A forge script for GitHub, with `gh api` alone (gh 2.23 or newer, logged in). Speaks the forge script protocol:
-#   github.sh find BRANCH | open [NUMBER] | state NUMBER | log CHECK | say NUMBER WHAT [ID]
+# A forge script for GitHub, with `gh api` alone (gh 2.23 or newer, logged in):
+#   github.sh find BRANCH | open [NUMBER] | state NUMBER | log CHECK | say NUMBER WHAT [ID] | issues [open|all]
 # FAIRWAY_FORGE_REMOTE is the address of the git remote. GH_HOST names the host of another installation.
 # Exit code 0: done; 1: not done, and `why` on stdout; 2: unknown operation.
+# shellcheck disable=SC2016 # What stands in quotes belongs to GraphQL and jq.
 set -u
 export GH_PROMPT_DISABLED=1 GH_NO_UPDATE_NOTIFIER=1 GH_TELEMETRY=0 NO_COLOR=1 LC_ALL=C
 
 # Text as the inside of a JSON string.
-json_text() {
-  printf '%s' "$1" | tr '\000-\037\177' ' ' | cut -c 1-2000 | sed 's/[\\"]/\\&/g'
-}
+json_text() { printf '%s' "$1" | tr '\000-\037\177' ' ' | cut -c 1-2000 | sed 's/[\\"]/\\&/g'; }
 
 # fail WHY TEXT [SECONDS]: the answer of what was not done.
 fail() {
@@ -18,10 +17,7 @@ fail() {
   exit 1
 }
 
-case ${1:-} in
-  find | open | state | log | say) ;;
-  *) exit 2 ;;
-esac
+case ${1:-} in find | open | state | log | say | issues) ;; *) exit 2 ;; esac
 operation=$1
 shift
 for program in gh timeout awk mktemp; do
@@ -37,32 +33,17 @@ name=${address##*/}
 owner=${address%/*}
 owner=${owner##*[:/]}
 for part in "${owner}" "${name}"; do
-  case ${part} in
-    '' | . | .. | *[!A-Za-z0-9._-]*) fail refused "the address of the remote names no repository: ${FAIRWAY_FORGE_REMOTE:-}" ;;
-    *) ;;
-  esac
+  case ${part} in '' | . | .. | *[!A-Za-z0-9._-]*) fail refused "the address of the remote names no repository: ${address}" ;; *) ;; esac
 done
 repo="repos/${owner}/${name}"
 
 work=$(mktemp -d) || fail refused "no temporary directory can be made"
 trap 'rm -rf "${work}"' EXIT
 trap 'exit 1' HUP INT TERM
-case ${operation} in
-  open | say) cat >"${work}/in" ;;
-  *) ;;
-esac
+case ${operation} in open | say) cat >"${work}/in" ;; *) ;; esac
 
-number() {
-  case ${1:-} in
-    '' | *[!0-9]*) fail refused "$2 is no number: ${1:-}" ;;
-    *) ;;
-  esac
-}
-
-header() {
-  sed -n "s/^$1: *//Ip" "${work}/head" | sed -n 1p
-}
-
+number() { case ${1:-} in '' | *[!0-9]*) fail refused "$2 is no number: ${1:-}" ;; *) ;; esac }
+header() { sed -n "s/^$1: *//Ip" "${work}/head" | sed -n 1p; }
 # What the body of an error says.
 reason() {
   said=$(grep -Eo '"(message|field|code)": *"([^"\\]|\\.)*"' "${work}/body" | cut -d: -f2- | tr -d '"' |
@@ -104,10 +85,7 @@ api() {
       case ${err} in *'unexpected EOF'*) why=network text="the answer was cut" ;; *) ;; esac
       grep -Eqi 'secondary rate limit|RATE_LIMITED' "${work}/body" && why=busy
       [ "${left}" = 0 ] && why=busy
-      case ${sso} in
-        required*) why=sso text="single sign-on: ${sso#*url=}" ;;
-        *) ;;
-      esac
+      case ${sso} in required*) why=sso text="single sign-on: ${sso#*url=}" ;; *) ;; esac
       [ "${why}" = busy ] && seconds=$(wait_seconds)
       ;;
     *:404 | *:410) why=missing ;;
@@ -122,17 +100,13 @@ wait_seconds() {
   after=$(header Retry-After)
   reset=$(header X-Ratelimit-Reset)
   now=$(date +%s)
-  case ${after:-x}${reset:-x} in
-    x*[0-9]) [ "${reset#x}" -gt "${now}" ] && printf '%s' "$((${reset#x} - now))" && return ;;
-    [0-9]*) printf '%s' "${after}" && return ;;
-    *) ;;
-  esac
-  printf 60
+  case ${after:-${reset:-60}} in *[!0-9]*) after=60 ;; *) ;; esac
+  [ "${reset:-0}" -gt "${now}" ] && after=${after:-$((reset - now))}
+  printf '%s' "${after:-60}"
 }
 
-must() {
-  api "$@" || fail "${why}" "${text}" "${seconds:-null}"
-}
+stop() { fail "${why}" "${text}" "${seconds:-null}"; }
+must() { api "$@" || stop; }
 
 # cached MINUTES FILE ARGS: the body of a call that is made at most once in so many minutes.
 cached() {
@@ -149,7 +123,7 @@ cached() {
 
 pull='{number, url: .html_url, state: (if .merged_at then "merged" else .state end), draft, head: .head.sha, base: .base.ref}'
 
-find_pull() {
+find_of() {
   BRANCH=${1:-}
   [ -n "${BRANCH}" ] || fail refused "find needs a branch"
   export BRANCH
@@ -159,114 +133,136 @@ find_pull() {
   cat "${work}/body"
 }
 
-open_pull() {
-  if [ -n "${1:-}" ]; then
-    number "$1" "the pull request"
-    must --method PATCH "${repo}/pulls/$1" --input "${work}/in" -q "${pull}"
-  else
-    must --method POST "${repo}/pulls" --input "${work}/in" -q "${pull}"
-  fi
+open_of() {
+  verb=POST
+  [ -n "${1:-}" ] && number "$1" "the pull request" && verb=PATCH
+  must --method "${verb}" "${repo}/pulls${1:+/$1}" --input "${work}/in" -q "${pull}"
   cat "${work}/body"
 }
 
+# query CHECKS VARIABLE: each list goes on after the cursor of its variable.
 query() {
   cat <<GRAPHQL
-query(\$o:String!,\$r:String!,\$n:Int!){repository(owner:\$o,name:\$r){pullRequest(number:\$n){
+query(\$o:String!,\$r:String!,\$n:Int!,$2\$v:String,\$t:String,\$m:String){repository(owner:\$o,name:\$r){pullRequest(number:\$n){
  number url state isDraft headRefOid baseRefName mergeable mergeCommit{oid}
  baseRef{refUpdateRule{requiredStatusCheckContexts}}
  commits(last:1){nodes{commit{oid $1}}}
- reviews(first:100){nodes{databaseId state author{__typename login} body commit{oid}}}
- reviewThreads(first:100){nodes{id isResolved path originalLine diffSide resolvedBy{login}
-  comments(first:50){nodes{databaseId author{__typename login} authorAssociation body lastEditedAt isMinimized originalCommit{oid}}}}}
- comments(first:100){nodes{databaseId author{__typename login} authorAssociation body lastEditedAt isMinimized}}}}}
+ reviews(first:100,after:\$v){pageInfo{hasNextPage endCursor} nodes{databaseId state author{__typename login} body commit{oid}}}
+ reviewThreads(first:100,after:\$t){pageInfo{hasNextPage endCursor} nodes{id isResolved path originalLine diffSide resolvedBy{login}
+  comments(first:100){nodes{databaseId author{__typename login} body lastEditedAt isMinimized originalCommit{oid}}}}}
+ comments(first:100,after:\$m){pageInfo{hasNextPage endCursor}
+  nodes{databaseId author{__typename login} body lastEditedAt isMinimized}}}}}
 GRAPHQL
 }
 
-# shellcheck disable=SC2016 # The variable is that of GraphQL.
-checks='statusCheckRollup{contexts(first:100){pageInfo{hasNextPage} nodes{__typename
+checks='statusCheckRollup{contexts(first:100,after:$c){pageInfo{hasNextPage endCursor} nodes{__typename
   ...on CheckRun{databaseId name status conclusion detailsUrl isRequired(pullRequestNumber:$n)}
   ...on StatusContext{context state targetUrl isRequired(pullRequestNumber:$n)}}}}'
 
-# The first line is the answer, the second the base, the others the people who wrote.
-# shellcheck disable=SC2016 # The variables are those of jq.
+# Lines that begin with what they are: the answer without its lists, an element of a list, a cursor, a person who wrote.
 state='def who: .author | ((.login // "") | rtrimstr("[bot]")) + (if .__typename == "Bot" then "[bot]" else "" end);
-def written: {id: "\(.databaseId)", author: who, association: .authorAssociation, body, edited: .lastEditedAt, hidden: .isMinimized};
+def written: {id: "\(.databaseId)", author: who, body, edited: .lastEditedAt, hidden: .isMinimized};
+def each($name; f): .nodes[]? | "\($name) \(f | tojson)";
+def cursor($name): .pageInfo | select(. != null) | (select(.endCursor) | "\($name) \(.endCursor)"), (select(.hasNextPage) | "more \($name)");
 .data.repository.pullRequest | (.commits.nodes[0].commit) as $commit
-| ($commit.statusCheckRollup.contexts) as $contexts
-| {number, url, state: (.state | ascii_downcase), draft: .isDraft, head: .headRefOid, base: .baseRefName,
+| ($commit.statusCheckRollup.contexts // {}) as $contexts
+| "state \({number, url, state: (.state | ascii_downcase), draft: .isDraft, head: .headRefOid, base: .baseRefName,
    mergeable: (if .mergeable == "MERGEABLE" then true elif .mergeable == "CONFLICTING" then false else null end),
    merged_commit: (if .state == "MERGED" then .mergeCommit.oid else null end),
-   checks: (if ($commit | has("statusCheckRollup") | not) or $contexts.pageInfo.hasNextPage then null else
-    [$contexts.nodes[]? | if .__typename == "CheckRun"
+   required: (.baseRef.refUpdateRule.requiredStatusCheckContexts // [])} | tojson)",
+  "base \(.baseRefName)",
+  (if $commit | has("statusCheckRollup") then empty else "more c" end),
+  ($contexts | cursor("c"), each("check"; if .__typename == "CheckRun"
      then {id: "\(.databaseId)", name, required: .isRequired, url: .detailsUrl, state:
       (if .status != "COMPLETED" then "pending" elif .conclusion == "CANCELLED" then "cancelled"
        elif ([.conclusion] | inside(["SUCCESS", "NEUTRAL", "SKIPPED"])) then "passed"
        elif .conclusion == "STALE" then "pending" else "failed" end)}
      else {id: null, name: .context, required: .isRequired, url: .targetUrl, state:
       (if .state == "SUCCESS" then "passed" elif .state == "PENDING" or .state == "EXPECTED" then "pending" else "failed" end)}
-     end] end),
-   reviews: [.reviews.nodes[] | select(.state != "PENDING")
-    | {id: "\(.databaseId)", author: who, verdict: (.state | ascii_downcase), commit: .commit.oid, body}],
-   threads: [.reviewThreads.nodes[] | {id, file: .path, line: .originalLine, side:
-     (if .diffSide == "LEFT" then "old" else "new" end), commit: .comments.nodes[0].originalCommit.oid, resolved: .isResolved, resolved_by: .resolvedBy.login,
-     comments: [.comments.nodes[] | written]}],
-   comments: [.comments.nodes[] | written],
-   required: (.baseRef.refUpdateRule.requiredStatusCheckContexts // [])},
-  .baseRefName,
-  ([.reviews.nodes[], .reviewThreads.nodes[].comments.nodes[], .comments.nodes[] | who | select(. != "")] | unique[])'
+     end)),
+  (.reviews | cursor("v"), (.nodes |= map(select(.state != "PENDING")) | each("review";
+    {id: "\(.databaseId)", author: who, verdict: (.state | ascii_downcase), commit: .commit.oid, body}))),
+  (.reviewThreads | cursor("t"), each("thread"; {id, file: .path, line: .originalLine, side:
+     (if .diffSide == "LEFT" then "old" else "new" end), commit: .comments.nodes[0].originalCommit.oid, resolved: .isResolved,
+     resolved_by: .resolvedBy.login, comments: [.comments.nodes[] | written]})),
+  (.comments | cursor("m"), each("comment"; written)),
+  (.reviews.nodes[], .reviewThreads.nodes[].comments.nodes[], .comments.nodes[] | who | select(. != "") | "who \(.)")'
+
+# lines WORD: what stands behind it in the last page; listed WORD: in all pages, as the inside of a list.
+lines() { sed -n "s/^$1 //p" "${work}/body"; }
+listed() { sed -n "s/^$1 //p" "${work}/pages" | paste -sd, -; }
+
+# page NUMBER: the next page of all lists.
+page() {
+  api graphql -F "query=@${work}/query" -f "o=${owner}" -f "r=${name}" -F "n=$1" -q "${state}" ${c:+-f} ${c:+"c=${c}"} \
+    ${v:+-f} ${v:+"v=${v}"} ${t:+-f} ${t:+"t=${t}"} ${m:+-f} ${m:+"m=${m}"} || return 1
+  cat "${work}/body" >>"${work}/pages"
+  for list in c v t m; do
+    cursor=$(lines "${list}")
+    [ -z "${cursor}" ] || eval "${list}=\${cursor}"
+  done
+}
 
 state_of() {
   number "${1:-}" "the pull request"
-  query "${checks}" >"${work}/query"
-  if ! api graphql -F "query=@${work}/query" -f "o=${owner}" -f "r=${name}" -F "n=$1" -q "${state}"; then
+  : >"${work}/pages"
+  c='' v='' t='' m=''
+  query "${checks}" '$c:String,' >"${work}/query"
+  if ! page "$1"; then
     # A token without the right to see checks: everything else is still told.
-    grep -q statusCheckRollup "${work}/body" || fail "${why}" "${text}" "${seconds:-null}"
-    query '' >"${work}/query"
-    must graphql -F "query=@${work}/query" -f "o=${owner}" -f "r=${name}" -F "n=$1" -q "${state}"
+    grep -q statusCheckRollup "${work}/body" || stop
+    query '' '' >"${work}/query"
+    page "$1" || stop
   fi
-  cp "${work}/body" "${work}/state"
-  base=$(sed -n 2p "${work}/state")
-  rules='[]'
-  case ${base} in
-    *[!A-Za-z0-9._/-]*) ;;
-    *)
-      key=$(printf '%s' "${owner}-${name}-${base}" | tr / -)
-      rules=$(cached 60 "rules-${key}" --method GET "${repo}/rules/branches/${base}" \
-        -q '[.[] | select(.type == "required_status_checks") | .parameters.required_status_checks[].context]') || rules='[]'
-      ;;
-  esac
+  # The first 1,000 of each list.
+  pages=1
+  while lines more | grep -q '[vtm]' || { [ -n "${c}" ] && lines more | grep -q c; }; do
+    [ "${pages}" -lt 10 ] || break
+    pages=$((pages + 1))
+    page "$1" || stop
+  done
+  line=$(lines state)
+  base=$(lines base)
+  known="[$(listed check)]"
+  # Of checks that are not all seen, none is known.
+  lines more | grep -q c && known=null
+  key=$(printf '%s' "${owner}-${name}-${base}" | tr -c 'A-Za-z0-9._\n-' -)
+  # A base of an odd name has no rules of its own.
+  case ${base} in *[!A-Za-z0-9._/-]*) base=- ;; *) ;; esac
+  rules=$(cached 60 "rules-${key}" --method GET "${repo}/rules/branches/${base}" \
+    -q '[.[] | select(.type == "required_status_checks") | .parameters.required_status_checks[].context]') || rules='[]'
   people=
-  sed 1,2d "${work}/state" >"${work}/people"
+  sed -n 's/^who //p' "${work}/pages" | sort -u >"${work}/people"
   while read -r login; do
     case ${login} in '' | *[!A-Za-z0-9_-]*) continue ;; *) ;; esac
     right=$(cached 1440 "right-${owner}-${name}-${login}" --method GET "${repo}/collaborators/${login}/permission" \
-      -q 'if .permission == "admin" or .permission == "write" or .permission == "maintain" then true else false end') || right=null
+      -q '.permission == "admin" or .permission == "write" or .permission == "maintain"') || right=null
     people="${people},\"${login}\":${right}"
   done <"${work}/people"
-  line=$(sed -n 1p "${work}/state")
-  printf '%s,"rules":%s,"people":{%s}}\n' "${line%?}" "${rules}" "${people#,}"
+  printf '%s,"checks":%s' "${line%?}" "${known}"
+  for list in review thread comment; do
+    listed "${list}" | sed "s/^/,\"${list}s\":[/; s/\$/]/"
+  done
+  printf ',"rules":%s,"people":{%s}}\n' "${rules}" "${people#,}"
 }
 
 log_of() {
   number "${1:-}" "the check"
   colour=
   gh api --help | grep -q allow-escape-sequences && colour=--allow-escape-sequences
-  if api ${colour:+"${colour}"} "${repo}/actions/jobs/$1/logs"; then
-    tail -n 60 "${work}/body" >"${work}/tail"
-  elif [ "${why}" = missing ]; then
+  # Of another program than the forge's own, there is what it says of itself.
+  api ${colour:+"${colour}"} "${repo}/actions/jobs/$1/logs" || {
+    [ "${why}" = missing ] || stop
     must "${repo}/check-runs/$1" -q '.output | "\(.title // "")\n\(.summary // "")"'
-    tail -n 60 "${work}/body" >"${work}/tail"
-  else
-    fail "${why}" "${text}" "${seconds:-null}"
-  fi
+  }
   printf '{"log":"'
-  tr -d '\000-\010\013-\037\177' <"${work}/tail" | tail -c 20000 | tr '\t' ' ' |
+  tail -n 60 "${work}/body" | tr -d '\000-\010\013-\037\177' | tail -c 20000 | tr '\t' ' ' |
     sed 's/^\xef\xbb\xbf//; s/^[0-9T:.-]*Z //; s/\[[0-9;]*m//g; s/[\\"]/\\&/g' | awk '{ printf "%s\\n", $0 }'
   printf '"}\n'
 }
 
 # say NUMBER comment | reply COMMENT | resolve THREAD | review | ready | draft
-say() {
+say_of() {
   number "${1:-}" "the pull request"
   case ${2:-} in
     comment) must --method POST "${repo}/issues/$1/comments" --input "${work}/in" -q .id ;;
@@ -291,10 +287,24 @@ say() {
   printf '{"done":true}\n'
 }
 
-case ${operation} in
-  find) find_pull "$@" ;;
-  open) open_pull "$@" ;;
-  state) state_of "$@" ;;
-  log) log_of "$@" ;;
-  *) say "$@" ;;
-esac
+# The newest issues, without pull requests, which the forge lists among them.
+issues_of() {
+  case ${1:-open} in open | all) ;; *) fail refused "issues are open or all: $1" ;; esac
+  : >"${work}/issues"
+  page=0
+  more=true
+  while [ "${more}" = true ] && [ "${page}" -lt 10 ]; do
+    page=$((page + 1))
+    must --method GET "${repo}/issues" -f "state=${1:-open}" -f per_page=100 -f "page=${page}" \
+      -q 'length, (.[] | select(.pull_request | not) | {number, title, body, labels: [.labels[].name], url: .html_url, state,
+        stateReason: .state_reason, createdAt: .created_at, updatedAt: .updated_at, closedAt: .closed_at,
+        assignees: [.assignees[]?.login], milestone: .milestone.title})'
+    sed 1d "${work}/body" >>"${work}/issues"
+    count=$(sed -n 1p "${work}/body")
+    [ "${count}" = 100 ] || more=false
+  done
+  all=$(paste -sd, "${work}/issues")
+  printf '{"more":%s,"issues":[%s]}\n' "${more}" "${all}"
+}
+
+"${operation}_of" "$@"

@@ -154,7 +154,7 @@ pub(super) const DOCUMENTS: &[Document] = &[
     document::<HostRenewedView>("host-renewed", "A host that got a new id", &["host renew"]),
     document::<HostRetiredView>("host-retired", "A host that was given up", &["host retire"]),
     document::<ImportReport>("import", "Imported tasks", &["task import"]),
-    document::<IssueImportReport>("import-issues", "Imported issues", &["task import --github"]),
+    document::<IssueImportReport>("import-issues", "Imported issues", &["task import --from"]),
     document::<InitView>("init", "A project's beginning", &["init"]),
     document::<InstalledScriptsView>(
         "installed-scripts",

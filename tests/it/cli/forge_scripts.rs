@@ -1,10 +1,11 @@
 //! Forge scripts: the conformance cases, the built-in script with the real `gh` against a server on the loopback.
 
+use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use std::{fs, thread};
+use std::{env, fs, thread};
 
 use serde_json::{Value, json};
 
@@ -44,21 +45,23 @@ fn forge_script_is_checked() {
         "fairway adapter check",
     ]), @r#"
     $ fairway adapter check forge ./fake.py --remote ../remote.git --number 1
-    OPERATION  VERDICT  PROBES
-    find       pass     2 of 2
-    open       pass     1 of 1
-    state      pass     4 of 4
-    log        pass     2 of 2
-    say        pass     2 of 2
-    unknown    pass     1 of 1
+    OPERATION  VERDICT        PROBES
+    find       pass           2 of 2
+    open       pass           1 of 1
+    state      pass           4 of 4
+    log        pass           2 of 2
+    say        pass           2 of 2
+    issues     not supported  -
+    unknown    pass           1 of 1
     $ fairway adapter check forge ./fake.py
-    OPERATION  VERDICT  PROBES
-    find       pass     2 of 2
-    open       pass     1 of 1
-    state      pass     3 of 3
-    log        pass     2 of 2
-    say        pass     2 of 2
-    unknown    pass     1 of 1
+    OPERATION  VERDICT        PROBES
+    find       pass           2 of 2
+    open       pass           1 of 1
+    state      pass           3 of 3
+    log        pass           2 of 2
+    say        pass           2 of 2
+    issues     not supported  -
+    unknown    pass           1 of 1
     $ fairway adapter check forge ./says-yes.sh --number 1
     OPERATION  VERDICT  PROBES
     find       fail     0 of 2
@@ -66,6 +69,7 @@ fn forge_script_is_checked() {
     state      fail     0 of 4
     log        fail     0 of 2
     say        fail     0 of 2
+    issues     fail     0 of 1
     unknown    fail     0 of 1
 
     find: without its arguments: exit code 1, with a reason
@@ -77,6 +81,7 @@ fn forge_script_is_checked() {
     log: without its arguments: exit code 1, with a reason
     say: without its arguments: exit code 1, with a reason
     say: a word that is none: a reason
+    issues: a word that is none: a reason, or exit code 2
       expected  exit code 1 and {"why", "message", "seconds"}
       seen      exit code 0, stdout "{}"
 
@@ -91,7 +96,7 @@ fn forge_script_is_checked() {
     unknown: an operation that is none: exit code 2
       expected  exit code 2 for fw-made-up
       seen      exit code 0, stdout "{}"
-    error: [world]/project/says-yes.sh breaks the contract at find, open, state, log, say, unknown
+    error: [world]/project/says-yes.sh breaks the contract at find, open, state, log, say, issues, unknown
     [exit 7]
     $ fairway adapter check forge ./none.sh
     error: the forge script [world]/project/none.sh is missing: no such file
@@ -104,15 +109,17 @@ fn forge_script_is_checked() {
     "#);
 }
 
-/// The server of the tests, and `gh` that is led to it.
+/// The server of the tests, and a `gh` that is led to it.
 struct GitHub {
     server: Child,
     port: String,
     dir: PathBuf,
+    path: OsString,
 }
 
 impl GitHub {
-    fn start(world: &TestProject) -> Self {
+    /// `newest` is the directory of a gh that is not the one in PATH.
+    fn start(world: &TestProject, newest: Option<&Path>) -> Self {
         let dir = world.dir().join("github");
         fs::create_dir_all(dir.join("config")).unwrap();
         let (port, log) = (dir.join("port"), dir.join("calls"));
@@ -123,18 +130,26 @@ impl GitHub {
             thread::sleep(Duration::from_millis(20));
         }
         let port = fs::read_to_string(port).unwrap();
-        Self { server, port, dir }
+        // A server that says nothing is given one second, and not twenty.
+        write_script(&dir.join("timeout"), "#!/bin/sh\nshift\nexec /usr/bin/timeout 1 \"$@\"\n");
+        let outer = env::var_os("PATH").unwrap();
+        let path = env::join_paths(newest.map(Path::to_owned).into_iter().chain(env::split_paths(&outer))).unwrap();
+        Self { server, port, dir, path }
     }
 
     fn lead(&self, command: &mut Command, token: &str) {
         command.env("http_proxy", format!("http://127.0.0.1:{}", self.port)).env("GH_HOST", "github.localhost");
-        command.env("GH_TOKEN", token).env("GH_CONFIG_DIR", self.dir.join("config"));
+        command.env("GH_TOKEN", token).env("GH_CONFIG_DIR", self.dir.join("config")).env("PATH", &self.path);
         command.env("FAIRWAY_ADAPTER_STATE", &self.dir).env("FAIRWAY_FORGE_REMOTE", "git@github.localhost:o/r.git");
     }
 
     fn script(&self, world: &TestProject, token: &str, args: &[&str], stdin: &Value) -> (i32, Value) {
         let mut command = world.command(in_tree("session-adapters/forge/github.sh"));
         self.lead(command.args(args), token);
+        if token == "silent" {
+            let own = [self.dir.clone()].into_iter().chain(env::split_paths(&self.path));
+            command.env("PATH", env::join_paths(own).unwrap());
+        }
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
         // A script that reads nothing has closed it.
@@ -146,6 +161,12 @@ impl GitHub {
         assert!(!text.contains('\u{1b}'), "{text}");
         let value = if text.trim().is_empty() { Value::Null } else { serde_json::from_str(&text).expect(&text) };
         (done.status.code().unwrap(), value)
+    }
+
+    fn fairway(&self, world: &TestProject, token: &str, args: &[&str]) -> CommandOutput {
+        let mut command = world.fairway(args);
+        self.lead(&mut command, token);
+        command.output().unwrap().into()
     }
 
     fn calls(&self) -> Vec<(String, String)> {
@@ -166,13 +187,26 @@ impl Drop for GitHub {
 }
 
 #[test]
-fn github_script_answers_with_the_real_gh() {
-    if !require::program("gh") {
-        return;
+fn github_script_answers_with_the_oldest_gh() {
+    if require::program("gh") {
+        github_script_answers(None);
     }
-    let world = TestProject::new();
+}
+
+#[test]
+fn github_script_answers_with_the_newest_gh() {
+    let home = env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or(home).unwrap_or_default();
+    let newest = cache.join("fairway-tests/gh-newest");
+    if require::met(newest.join("gh").is_file(), "the newest gh is not installed; tests/run.sh installs it") {
+        github_script_answers(Some(&newest));
+    }
+}
+
+fn github_script_answers(newest: Option<&Path>) {
+    let world = project("");
     world.real_time();
-    let github = GitHub::start(&world);
+    let github = GitHub::start(&world, newest);
     let ask = |args: &[&str], stdin: &Value| {
         let (code, value) = github.script(&world, "good", args, stdin);
         assert_eq!(code, 0, "{args:?}: {value}");
@@ -181,6 +215,7 @@ fn github_script_answers_with_the_real_gh() {
     assert_eq!(ask(&["find", "lane/x"], &json!({}))["number"], 12);
     assert_eq!(ask(&["find", "lane/old"], &json!({}))["state"], "merged");
     assert_eq!(ask(&["find", "lane/\"; drop"], &json!({})), Value::Null);
+    let before = github.calls().len();
     let state = ask(&["state", "12"], &json!({}));
     // A bot's rights are not asked for: its name is not that of the person `checker`.
     assert_eq!(state["people"], json!({ "ann": true, "stranger": false }));
@@ -188,14 +223,18 @@ fn github_script_answers_with_the_real_gh() {
     assert_eq!((&state["mergeable"], &state["merged_commit"]), (&json!(false), &Value::Null));
     let checks: Vec<_> = state["checks"].as_array().unwrap().iter().map(|one| (&one["name"], &one["state"])).collect();
     let expected = [("test", "failed"), ("lint", "passed"), ("legacy", "pending")].map(|(a, b)| (json!(a), json!(b)));
-    assert!(checks.into_iter().eq(expected.iter().map(|(name, state)| (name, state))), "{state}");
+    assert!(checks.iter().take(3).copied().eq(expected.iter().map(|(name, state)| (name, state))), "{state}");
     assert_eq!(state["reviews"][0]["commit"], json!("9".repeat(40)));
     assert_eq!((&state["threads"][0]["line"], &state["threads"][0]["side"]), (&json!(3), &json!("old")));
     assert_eq!(state["threads"][0]["comments"][1]["author"], "");
-    // People and rules are asked for once.
-    let before = github.calls().len();
+    // Lists of more than a hundred are read to their end, all in one question a page. People and rules are asked for once.
+    let comments = state["comments"].as_array().unwrap();
+    let bodies: Vec<bool> =
+        (0..250).map(|at| comments[at]["body"].as_str().unwrap().starts_with(&format!("{at}:"))).collect();
+    assert_eq!((checks.len(), comments.len(), bodies.contains(&false)), (133, 250, false));
+    assert_eq!(github.calls().len() - before, 3 + 1 + 2);
     ask(&["state", "12"], &json!({}));
-    assert_eq!(github.calls().len(), before + 1);
+    assert_eq!(github.calls().len() - before, 6 + 3);
     let log = ask(&["log", "801"], &json!({}));
     let log = log["log"].as_str().unwrap();
     assert_eq!((log.lines().count(), log.lines().next_back()), (60, Some("test \"a\" \\ failed")));
@@ -214,29 +253,65 @@ fn github_script_answers_with_the_real_gh() {
     // A token that may not see checks: they are unknown, and not passed.
     let (_, blind) = github.script(&world, "blind", &["state", "12"], &json!({}));
     assert_eq!((&blind["checks"], &blind["number"]), (&Value::Null, &json!(12)));
-    for (token, args, why) in [
-        ("bad", ["find", "lane/x"], "login"),
-        ("sso", ["find", "lane/x"], "sso"),
-        ("rights", ["find", "lane/x"], "rights"),
-        ("slow", ["find", "lane/x"], "busy"),
-        ("good", ["state", "99"], "missing"),
-        ("good", ["log", "7"], "missing"),
-        ("good", ["state", "x"], "refused"),
+    assert_eq!(blind["comments"].as_array().unwrap().len(), 250);
+    for (token, args, why, message) in [
+        ("bad", &["find", "lane/x"][..], "login", "Bad credentials"),
+        ("sso", &["issues"], "sso", "https://github.localhost/sso"),
+        ("rights", &["find", "lane/x"], "rights", "Resource not accessible"),
+        ("slow", &["issues"], "busy", "limit"),
+        ("second", &["find", "lane/x"], "busy", "secondary"),
+        ("points", &["state", "12"], "busy", "limit"),
+        ("absent", &["find", "lane/x"], "missing", "Not Found"),
+        ("broken", &["state", "12"], "network", "502"),
+        ("cut", &["state", "12"], "network", ""),
+        ("half", &["issues"], "network", "cut"),
+        ("silent", &["find", "lane/x"], "network", "no answer"),
+        ("after", &["open"], "network", ""),
+        ("good", &["state", "99"], "missing", ""),
+        ("good", &["log", "7"], "missing", "Not Found"),
+        ("good", &["state", "x"], "refused", "is no number"),
+        ("good", &["issues", "shut"], "refused", "open or all"),
     ] {
-        let (code, value) = github.script(&world, token, &args, &json!({}));
+        let (code, value) =
+            github.script(&world, token, args, &json!({ "title": "T", "head": "lane/cut", "body": "" }));
         assert_eq!((code, value["why"].as_str()), (1, Some(why)), "{token} {args:?}: {value}");
+        assert!(value["message"].as_str().unwrap().contains(message), "{token} {args:?}: {value}");
     }
+    // What was opened before the cut is found, so that nobody opens it again.
+    assert_eq!(ask(&["find", "lane/cut"], &json!({}))["state"], "open");
     let (_, slow) = github.script(&world, "slow", &["find", "lane/x"], &json!({}));
-    assert!((60..=90).contains(&slow["seconds"].as_i64().unwrap()), "{slow}");
+    assert!((30..=90).contains(&slow["seconds"].as_i64().unwrap()), "{slow}");
     let address = "http://github.localhost/o/r";
     let words = ["adapter", "check", "forge", "github", "--remote", address, "--number", "12"];
-    let mut check = world.fairway(words);
-    github.lead(&mut check, "good");
-    let checked: CommandOutput = check.output().unwrap().into();
-    checked.exits(0);
+    github.fairway(&world, "good", &words).exits(0);
+    imports_issues(&world, &github, address);
     // Nobody is connected: the reason is the network, and the check passes all the same.
     let mut apart = world.command(in_tree("session-adapters/forge/github.sh"));
     github.lead(apart.args(["find", "x"]), "good");
     let apart = apart.env("http_proxy", "http://127.0.0.1:1").output().unwrap();
     assert!(String::from_utf8_lossy(&apart.stdout).contains(r#""why":"network""#), "{apart:?}");
+}
+
+/// The first import is one command, and writes nothing when the forge does not answer.
+fn imports_issues(world: &TestProject, github: &GitHub, address: &str) {
+    let import = |token: &str, more: &[&str]| {
+        github.fairway(world, token, &[&["task", "import", "--from", "github"], more].concat())
+    };
+    import("good", &["--json"]).refuses(5, "no_upstream");
+    world.git(&world.root(), &["remote", "add", "origin", address]);
+    world.git(&world.root(), &["update-ref", "refs/remotes/origin/main", "main"]);
+    world.git(&world.root(), &["branch", "--quiet", "--set-upstream-to=origin/main", "main"]);
+    for (token, why) in [("bad", "login"), ("sso", "sso"), ("half", "network")] {
+        let error = import(token, &["--json"]).refuses(7, "forge_failed").error();
+        assert_eq!(error["details"]["why"], why, "{error}");
+    }
+    let planned = import("good", &["--dry-run"]).exits(0);
+    assert_eq!(planned.stdout, "would import 101 tasks (101 open)\n", "{planned:?}");
+    assert_eq!(world.json(["task", "list", "--all"]), json!([]));
+    let report = import("good", &["--json", "--label-priority", "bug=1"]).exits(0).json();
+    assert_eq!((&report["imported"], &report["issues"][0]["task_id"]), (&json!(101), &json!("gh-198")));
+    let task = world.json(["task", "show", "gh-198"]);
+    assert_eq!((&task["title"], &task["priority"]), (&json!("Issue 198"), &json!(1)));
+    let again = import("good", &["--closed"]).exits(0);
+    assert_eq!(again.stdout, "imported 1 task (0 open); 101 tasks unchanged\n", "{again:?}");
 }

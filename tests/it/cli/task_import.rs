@@ -617,7 +617,7 @@ fn backlogs_of_many_shapes_are_taken() {
     let world = TestProject::new();
     for (name, said) in BACKLOGS {
         let file = format!("{}/tests/data/backlogs/{name}", env!("CARGO_MANIFEST_DIR"));
-        let form = name.starts_with("github").then_some("--github");
+        let form = name.starts_with("github").then_some("--from=github");
         let import = ["task", "import", &file].into_iter().chain(form).collect::<Vec<_>>();
         let dry = world.run([&import[..], &["--dry-run"]].concat()).exits(0);
         let real = world.run(&import).exits(0);

@@ -1,4 +1,4 @@
-//! `fairway task import --github`.
+//! `fairway task import --from github`.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn issue(number: u64, title: &str, body: &str) -> Value {
 }
 
 fn import(world: &TestProject, issues: &Value, flags: &[&str]) -> CommandOutput {
-    let words: Vec<&str> = ["task", "import", "--github", "-", "--json"].iter().chain(flags).copied().collect();
+    let words: Vec<&str> = ["task", "import", "--from", "github", "-", "--json"].iter().chain(flags).copied().collect();
     world.run_with_stdin(words, issues.to_string().as_bytes())
 }
 
@@ -33,31 +33,31 @@ fn issues_become_tasks_with_a_backlink_and_only_once() {
     let world = TestProject::new();
     fs::copy(EXAMPLE, world.root().join("issues.json")).unwrap();
     insta::assert_snapshot!(world.transcript(&[
-        "fairway task import --github issues.json --dry-run",
+        "fairway task import --from github issues.json --dry-run",
         "fairway task list --all",
-        "fairway task import --github issues.json --label-role area:cart=backend --label-priority BUG=1",
-        "fairway task import --github issues.json",
-        "fairway task import --github issues.json --quiet",
+        "fairway task import --from github issues.json --label-role area:cart=backend --label-priority BUG=1",
+        "fairway task import --from github issues.json",
+        "fairway task import --from github issues.json --quiet",
         "fairway task list --all",
         "fairway task show gh-12",
-        "fairway task import --github issues.json --closed",
+        "fairway task import --from github issues.json --closed",
         "fairway task show gh-9",
         "fairway task import issues.json --closed",
-        "fairway task import --github issues.json --label-priority bug=9",
-        "fairway task import --github issues.json --label-role bug",
+        "fairway task import --from github issues.json --label-priority bug=9",
+        "fairway task import --from github issues.json --label-role bug",
     ]), @"
-    $ fairway task import --github issues.json --dry-run
+    $ fairway task import --from github issues.json --dry-run
     would import 2 tasks (2 open); 1 skipped (closed)
     ignored: assignees of 1 issue
     $ fairway task list --all
     no tasks
-    $ fairway task import --github issues.json --label-role area:cart=backend --label-priority BUG=1
+    $ fairway task import --from github issues.json --label-role area:cart=backend --label-priority BUG=1
     imported 2 tasks (2 open); 1 skipped (closed)
     ignored: assignees of 1 issue
-    $ fairway task import --github issues.json
+    $ fairway task import --from github issues.json
     imported 0 tasks; 2 tasks unchanged; 1 skipped (closed)
     ignored: assignees of 1 issue
-    $ fairway task import --github issues.json --quiet
+    $ fairway task import --from github issues.json --quiet
     $ fairway task list --all
     ID     P  STATUS  ROLE     LANE  HELD BY  TITLE
     gh-12  1  todo    backend  -     -        Cart: the total ignores the quantity
@@ -80,7 +80,7 @@ fn issues_become_tasks_with_a_backlink_and_only_once() {
 
     AGO  BY  EVENT
     4s  [user]  imported from https://github.com/ann/shop/issues/12 as todo
-    $ fairway task import --github issues.json --closed
+    $ fairway task import --from github issues.json --closed
     imported 1 task (0 open); 2 tasks unchanged
     ignored: assignees of 1 issue
     $ fairway task show gh-9
@@ -99,14 +99,14 @@ fn issues_become_tasks_with_a_backlink_and_only_once() {
     AGO  BY  EVENT
     1s  [user]  imported from https://github.com/ann/shop/issues/9 as cancelled
     $ fairway task import issues.json --closed
-    error: the following required arguments were not provided: --github
-    hint: write it as: fairway task import --github --closed <FILE|->
+    error: the following required arguments were not provided: --from <FORGE>
+    hint: write it as: fairway task import --from <FORGE> --closed <FILE|->
     [exit 2]
-    $ fairway task import --github issues.json --label-priority bug=9
+    $ fairway task import --from github issues.json --label-priority bug=9
     error: invalid value 'bug=9' for '--label-priority <LABEL=N>': the priority must be from 0 to 4
     hint: read the help: fairway task import --help
     [exit 2]
-    $ fairway task import --github issues.json --label-role bug
+    $ fairway task import --from github issues.json --label-role bug
     error: invalid value 'bug' for '--label-role <LABEL=ROLE>': must be a label, '=' and a value
     hint: read the help: fairway task import --help
     [exit 2]
@@ -136,7 +136,8 @@ fn repeated_import_follows_the_issue_and_keeps_what_was_changed_here() {
 
     let both = issue(1, "their title", "new body");
     for _ in 0..2 {
-        let run = world.run_with_stdin(["task", "import", "--github", "-"], json!([both]).to_string().as_bytes());
+        let run =
+            world.run_with_stdin(["task", "import", "--from", "github", "-"], json!([both]).to_string().as_bytes());
         assert_eq!(run.stderr, "gh-1 keeps its own title: changed here and in the issue\n", "{run:?}");
     }
     assert_eq!(world.json(["task", "show", "gh-1"])["title"], "mine");
@@ -154,7 +155,8 @@ fn closed_and_removed_tasks_stay_as_they_are() {
     world.run(["task", "cancel", "gh-3", "--reason", "no"]).exits(0);
     let mut changed = json!([issue(1, "one", ""), issue(2, "new", ""), issue(3, "new", "")]);
     changed[0]["state"] = json!("CLOSED");
-    let run = world.run_with_stdin(["task", "import", "--github", "-"], changed.to_string().as_bytes()).exits(0);
+    let run =
+        world.run_with_stdin(["task", "import", "--from", "github", "-"], changed.to_string().as_bytes()).exits(0);
     assert_eq!(run.stdout, "imported 0 tasks; 2 tasks unchanged; 1 skipped (removed here)\n");
     assert_eq!(run.stderr, "gh-1 is todo, and its issue is closed: fairway task cancel gh-1 --reason TEXT\n");
     let report = import(&world, &changed, &[]).exits(0).json();
@@ -199,7 +201,8 @@ fn hostile_texts_are_data() {
         issue(2, "'; DROP TABLE tasks; --", &"é".repeat(140_000)),
         issue(3, &"t".repeat(9_000), ""),
     ]);
-    let run = world.run_with_stdin(["task", "import", "--github", "-"], hostile.to_string().as_bytes()).exits(0);
+    let run =
+        world.run_with_stdin(["task", "import", "--from", "github", "-"], hostile.to_string().as_bytes()).exits(0);
     assert_eq!(run.stdout, "imported 3 tasks (3 open)\n");
     let notes = "gh-1: control characters are replaced\ngh-2: its text is too long and is cut\n\
                  gh-3: its text is too long and is cut\n";
@@ -247,7 +250,7 @@ fn json_that_is_not_an_issue_is_left_out_and_named() {
     // Where none can be read, the first one says why, with the way on.
     let mut said = String::new();
     for odd in odd.iter().filter(|one| **one != good) {
-        let run = world.run_with_stdin(["task", "import", "--github", "-", "--json"], lines(&[odd]).as_bytes());
+        let run = world.run_with_stdin(["task", "import", "--from", "github", "-", "--json"], lines(&[odd]).as_bytes());
         let error = run.refuses(2, "invalid_line").error();
         assert_eq!(error["details"]["line"], 1, "{error}");
         if let Some(hint) = error["hint"].as_str() {
@@ -260,11 +263,12 @@ fn json_that_is_not_an_issue_is_left_out_and_named() {
     line 1: the issue has no number, body, labels, url, state
       export the issues with these keys: gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json
     ");
-    world.run_with_stdin(["task", "import", "--github", "-", "--json"], b"").refuses(2, "invalid_line");
+    world.run_with_stdin(["task", "import", "--from", "github", "-", "--json"], b"").refuses(2, "invalid_line");
     assert_eq!(world.json(["task", "list", "--all"]), json!([]));
     let all: Vec<&Value> = [&good].into_iter().chain(&odd).collect();
-    let dry = world.run_with_stdin(["task", "import", "--github", "-", "--dry-run"], lines(&all).as_bytes()).exits(0);
-    let run = world.run_with_stdin(["task", "import", "--github", "-"], lines(&all).as_bytes()).exits(0);
+    let dry =
+        world.run_with_stdin(["task", "import", "--from", "github", "-", "--dry-run"], lines(&all).as_bytes()).exits(0);
+    let run = world.run_with_stdin(["task", "import", "--from", "github", "-"], lines(&all).as_bytes()).exits(0);
     assert_eq!((dry.stdout.replace("would import", "imported"), dry.stderr), (run.stdout.clone(), run.stderr.clone()));
     insta::assert_snapshot!(run.stdout + &run.stderr, @"
     imported 1 task (1 open); 10 skipped
@@ -281,15 +285,4 @@ fn json_that_is_not_an_issue_is_left_out_and_named() {
     ");
     // The output of gh for a repository without open issues.
     assert_eq!(counts(&import(&world, &json!([]), &[]).exits(0).json()), [0, 0, 0, 0, 0]);
-}
-
-/// gh lists 30 issues without `--limit`.
-#[test]
-fn thirty_issues_are_noted_as_the_default_limit() {
-    let world = TestProject::new();
-    let issues: Vec<Value> = (1..=30).map(|number| issue(number, "t", "")).collect();
-    let run = world.run_with_stdin(["task", "import", "--github", "-"], json!(issues).to_string().as_bytes()).exits(0);
-    assert!(run.stderr.contains("gh lists no more without --limit"), "{run:?}");
-    let run = world.run_with_stdin(["task", "import", "--github", "-"], json!(issues[1..]).to_string().as_bytes());
-    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("imported 0 tasks; 29 tasks unchanged\n", ""));
 }

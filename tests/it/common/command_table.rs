@@ -119,7 +119,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row(
         "task import",
         "task import tasks.jsonl",
-        &["task import {}", "task import {} --dry-run", "task import --github {}"],
+        &["task import {}", "task import {} --dry-run", "task import --from {} tasks.jsonl"],
     ),
     row("task export", "task export", &["task export --format {}"]),
     row(

@@ -33,7 +33,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ),
     (
         "docs/guides/tasks.md",
-        "gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json",
+        "fairway task import --from github --dry-run",
     ),
     (
         "README.md",

@@ -50,7 +50,7 @@ fn other_forms_of_a_verb_print_documents_too() {
         ("release T-2", 0, "task"),
         ("release T-2 T-3", 0, "released"),
         ("task export", 0, "task-list"),
-        ("task import --github issues.json", 0, "import-issues"),
+        ("task import --from github issues.json", 0, "import-issues"),
         ("claim T-1 --lease 5m", 0, "claim"),
         ("session launch --dry-run --role worker --command true", 0, "launch-plan"),
         ("start T-4 --dry-run --lane ui -- true", 0, "start-plan"),

@@ -10,6 +10,7 @@ mod check_worker;
 mod checks;
 mod dry_run;
 mod finish;
+mod forge;
 mod landed_agents;
 mod lane_conflicts;
 mod lock;
@@ -36,6 +37,7 @@ mod sync_pulls;
 mod upstream;
 
 pub use check_worker::run_checks;
+pub use forge::issues as forge_issues;
 pub use landed_agents::prune_lanes;
 pub use lock::is_at_work;
 pub use pause::{LandPause, pause, paused, resume};

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::propose::{forge_of, refusal};
+use super::forge::{forge_of, refusal};
 use super::upstream;
 use crate::App;
 use crate::core::{inside_session, lookup, trust};

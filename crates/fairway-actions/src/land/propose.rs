@@ -7,34 +7,21 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::finish;
+use super::forge::{forge_of, refusal};
 use super::locked_land::{Candidate, LockedLand};
 use super::upstream::{self, Pushed};
-use crate::App;
 use crate::queue::landing_unit::Unit;
-use fairway_core::adapters::BackendSource;
-use fairway_core::adapters::forge::{self, Forge};
-use fairway_core::domain::pull_request::{ForgeFailure, LanePullRequest, PullRequest, PullState};
+use fairway_core::adapters::forge::Forge;
+use fairway_core::domain::pull_request::{LanePullRequest, PullRequest, PullState};
 use fairway_core::domain::{Event, EventKind, Refusal, secrets};
 use fairway_core::env::Timestamp;
-use fairway_core::os::git::{Fetched, Git, Upstream};
+use fairway_core::os::git::{Fetched, Upstream};
 use fairway_core::os::host;
 use fairway_core::store::{evidence, landings, pull_requests};
 use fairway_core::wire::PullRequestView;
 
 /// The longest title of a pull request, in characters.
 const MAX_TITLE_CHARS: usize = 200;
-
-/// The forge of a remote.
-pub(super) fn forge_of(app: &App, git: &Git<'_>, remote: &str) -> Result<Forge> {
-    let root = &app.project.root;
-    let script = forge::resolve(&app.env, BackendSource::Project, root, &app.settings.forge.script)?;
-    let address = git.remote_address(remote).unwrap_or_default();
-    Ok(Forge::new(&script, root, &app.env, &address)?)
-}
-
-pub(super) fn refusal(failure: ForgeFailure) -> Refusal {
-    Refusal::ForgeFailed { failure }
-}
 
 impl LockedLand<'_> {
     /// The open pull request that has the unit's commit, if the unit need not be proposed again.

@@ -4,7 +4,7 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::propose::refusal;
+use super::forge::refusal;
 use crate::App;
 use crate::core::lookup;
 use crate::queue::landing_unit::Unit;

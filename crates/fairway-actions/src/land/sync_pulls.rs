@@ -11,7 +11,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::base::{self, Base};
-use super::propose::{forge_of, refusal};
+use super::forge::{forge_of, refusal};
 use super::pull_reviews::{MAX_CHARS, NewWords, PullReviews};
 use super::sent_back::{tell_workers, tell_workers_once};
 use super::upstream::{self, UpstreamUse, Upstreams};

@@ -1,4 +1,4 @@
-//! The forge script protocol: a script that asks a forge, in five operations. What it answers is data: secrets are masked, and
+//! The forge script protocol: a script that asks a forge, in six operations. What it answers is data: secrets are masked, and
 //! characters that a terminal obeys are removed.
 
 use std::io;
@@ -16,8 +16,9 @@ use crate::env::{Env, vars};
 use crate::os::capture::Captured;
 use crate::os::exit_reason::ExitReason;
 
-/// The operations of the protocol.
-pub const OPERATIONS: [&str; 5] = ["find", "open", "state", "log", "say"];
+/// The operations of the protocol. A script may lack `issues`.
+pub const OPERATIONS: [&str; 6] = ["find", "open", "state", "log", "say", ISSUES];
+pub const ISSUES: &str = "issues";
 /// A script makes several calls of at most 20 s for one operation.
 const LIMIT: Duration = Duration::from_mins(2);
 const EXIT_UNKNOWN: i32 = 2;

@@ -24,8 +24,9 @@ impl IssueUrl {
         let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
         let parts: Vec<&str> = rest.unwrap_or_default().split('/').collect();
         match parts.as_slice() {
-            [host, owner, repository, "issues", digits]
-                if [host, owner, repository].into_iter().all(|part| is_name(part))
+            [place @ .., "issues", digits]
+                if place.len() > 2
+                    && place.iter().all(|part| is_name(part))
                     && *digits == number.to_string()
                     && text.len() <= MAX_URL_BYTES =>
             {
@@ -113,7 +114,11 @@ mod tests {
 
     #[test]
     fn issue_address_of_another_issue_is_refused() {
-        for good in ["https://github.com/ann/shop/issues/12", "http://git.example.org:8080/a/b.c/issues/12"] {
+        for good in [
+            "https://github.com/ann/shop/issues/12",
+            "http://git.example.org:8080/a/b.c/issues/12",
+            "https://gitlab.com/a/group/shop/-/issues/12",
+        ] {
             assert_eq!(IssueUrl::parse(good, 12).unwrap().as_str(), good);
         }
         let upper = IssueUrl::parse("https://GitHub.com/Ann/Shop/issues/12", 12).unwrap();

@@ -24,11 +24,7 @@ use fairway_core::wire::import::{
     IgnoredKeyView, IssueError, IssueImportReport, IssueRecord, IssueResultView, ParseError, parse_issues,
 };
 
-/// The beginning of a task's id; the issue's number follows.
-const ID_PREFIX: &str = "gh-";
 const DIGEST_CHARS: usize = 16;
-/// When a file has exactly so many issues, `gh issue list` may have left others out.
-const GH_DEFAULT_LIMIT: usize = 30;
 
 /// How issues become tasks.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +35,17 @@ pub struct IssueImportOptions {
     pub priorities: Vec<(String, u8)>,
     /// Whether closed issues without a task are imported too.
     pub closed: bool,
+    /// The beginning of new tasks' ids; the issue's number follows.
+    pub prefix: &'static str,
+}
+
+/// The beginning of the ids of a forge's tasks.
+pub fn prefix(forge: &str) -> &'static str {
+    match forge {
+        "github" => "gh",
+        "gitlab" => "gl",
+        _ => "issue",
+    }
 }
 
 struct Issue {
@@ -294,7 +301,7 @@ fn plan(
             },
             None if issue.state.status().is_closed() && !options.closed => result.reason = Some("closed"),
             None => {
-                let id = unused_id(tx, issue.number, &given)?;
+                let id = unused_id(tx, options.prefix, issue.number, &given)?;
                 given.insert(id.clone());
                 result.task_id = Some(id.to_string());
                 result.result = "created";
@@ -316,11 +323,6 @@ fn plan(
     }
     let notes = [std::mem::take(&mut plan.notes), kept, closed];
     plan.notes = notes.into_iter().flat_map(shortened).collect();
-    if issues.len() == GH_DEFAULT_LIMIT {
-        plan.notes.push(format!(
-            "the file has {GH_DEFAULT_LIMIT} issues, and gh lists no more without --limit: there may be others"
-        ));
-    }
     Ok(plan)
 }
 
@@ -362,12 +364,12 @@ fn merge(issue: &Issue, link: &IssueLink, task: &Task, result: &mut IssueResultV
 }
 
 /// `gh-12`; where another task has or had it, `gh-12-2` and so on.
-fn unused_id(tx: &ReadTx<'_>, number: u64, given: &BTreeSet<TaskId>) -> Result<TaskId> {
+fn unused_id(tx: &ReadTx<'_>, prefix: &str, number: u64, given: &BTreeSet<TaskId>) -> Result<TaskId> {
     let mut suffix = 1_u64;
     loop {
         let id = match suffix {
-            1 => format!("{ID_PREFIX}{number}"),
-            suffix => format!("{ID_PREFIX}{number}-{suffix}"),
+            1 => format!("{prefix}-{number}"),
+            suffix => format!("{prefix}-{number}-{suffix}"),
         };
         let id = TaskId::parse(&id)?;
         if !given.contains(&id) && !tasks::exists(tx, &id)? && removed_tasks::find(tx, &id)?.is_none() {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::call_result::{CallResult, Deviation, ProbeResult};
 use crate::adapters::AdapterError;
-use crate::adapters::forge::{Forge, OPERATIONS};
+use crate::adapters::forge::{Forge, ISSUES, OPERATIONS};
 use crate::domain::pull_request::{ForgeLog, ForgeWhy, PullRequestState};
 use crate::os::exit_reason::ExitReason;
 use crate::wire::{AdapterCheckView, OperationCheckView, ProbeOutcome, ProbeView};
@@ -26,6 +26,7 @@ pub fn check_forge(script: &Path, forge: &Forge, number: Option<i64>) -> (Adapte
                 let begun = Instant::now();
                 let (verdict, expected, seen) = match look() {
                     Err(Deviation::Differs { expected, seen }) => (ProbeOutcome::Fail, Some(expected), Some(seen)),
+                    Err(Deviation::Unsupported) => (ProbeOutcome::NotSupported, None, None),
                     _ => (ProbeOutcome::Pass, None, None),
                 };
                 let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -38,6 +39,11 @@ pub fn check_forge(script: &Path, forge: &Forge, number: Option<i64>) -> (Adapte
                         let is_known = said.end != ExitReason::Code(2);
                         if is_known { Err(differs(format!("exit code 2 for {word}"), &said)) } else { Ok(()) }
                     })
+                });
+            } else if operation == ISSUES {
+                probe("a word that is none: a reason, or exit code 2", &|| {
+                    let said = call(forge, &[operation, "fw-made-up"])?;
+                    if said.is_unknown_operation() { Err(Deviation::Unsupported) } else { expect_reason(&said) }
                 });
             } else {
                 probe("without its arguments: exit code 1, with a reason", &|| {
@@ -77,8 +83,9 @@ pub fn check_forge(script: &Path, forge: &Forge, number: Option<i64>) -> (Adapte
                 }),
                 _ => {}
             }
-            let has_failed = probes.iter().any(|one| one.verdict == ProbeOutcome::Fail);
-            let verdict = if has_failed { ProbeOutcome::Fail } else { ProbeOutcome::Pass };
+            let has = |outcome| probes.iter().any(|one: &ProbeView| one.verdict == outcome);
+            let worst = [ProbeOutcome::Fail, ProbeOutcome::NotSupported].into_iter().find(|outcome| has(*outcome));
+            let verdict = worst.unwrap_or(ProbeOutcome::Pass);
             OperationCheckView { operation, verdict, probes }
         })
         .collect();

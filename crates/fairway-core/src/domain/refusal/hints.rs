@@ -8,7 +8,7 @@ use crate::domain::landing::{FailedLandCheck, StoppedLanding};
 use crate::domain::pull_request::{ForgeFailure, ForgeWhy};
 use crate::domain::status::TaskStatus;
 
-/// The command that writes what `task import --github` reads.
+/// The command that writes what `task import --from github FILE` reads.
 pub(super) const GH_ISSUE_LIST: &str =
     "gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json";
 
