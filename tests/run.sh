@@ -88,6 +88,7 @@ zellij=$(tests/zellij.sh)
 schemathesis=$(tests/schemathesis.sh)
 tests/actionlint.sh
 tests/gh.sh >/dev/null
+tests/glab.sh >/dev/null
 packaging/cargo-deb.sh >/dev/null
 export PATH="${PATH}:${zellij}:${schemathesis}"
 if [[ "${1:-}" = --install ]]; then

@@ -70,13 +70,13 @@ api() {
   text=$(reason "${err}")
   case ${code}:${status} in
     0:2*) return 0 ;;
-    4:*) why=login text="gh is not logged in" ;;
+    4:*) why=login text="gh is not logged in: gh auth login" ;;
     124:*) why=network text="no answer within 20 s" ;;
     *:)
       why=network text=${err:-no answer}
       case ${err} in *'unknown flag'* | *'unknown command'*) why=refused ;; *) ;; esac
       ;;
-    *:401) why=login ;;
+    *:401) why=login text="${text}; log in again: gh auth login" ;;
     *:403 | *:429 | *:2*)
       why=refused
       case ${status} in 403) why=rights ;; 429) why=busy ;; *) ;; esac
@@ -86,9 +86,10 @@ api() {
       grep -Eqi 'secondary rate limit|RATE_LIMITED' "${work}/body" && why=busy
       [ "${left}" = 0 ] && why=busy
       case ${sso} in required*) why=sso text="single sign-on: ${sso#*url=}" ;; *) ;; esac
+      [ "${why}" = rights ] && text="${text}; the login must read and write contents and pull requests"
       [ "${why}" = busy ] && seconds=$(wait_seconds)
       ;;
-    *:404 | *:410) why=missing ;;
+    *:404 | *:410) why=missing text="${text}: it is not there, or this login may not see it" ;;
     *:5*) why=network text="status ${status}: ${text}" ;;
     *) why=refused ;;
   esac

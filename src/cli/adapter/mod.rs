@@ -121,7 +121,7 @@ enum CheckVerb {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway adapter check forge ./forge.sh --remote https://forge.example/shop.git")]
 struct ForgeArgs {
-    /// Path, github, or a program in PATH
+    /// Path, github, gitlab, or a program in PATH
     script: String,
     /// Address of the git remote
     #[arg(long, value_name = "ADDRESS", default_value = "")]

@@ -109,21 +109,25 @@ fn forge_script_is_checked() {
     "#);
 }
 
-/// The server of the tests, and a `gh` that is led to it.
-struct GitHub {
+/// A server of the tests, and a `gh` or `glab` that is led to it.
+struct Loopback {
+    name: &'static str,
     server: Child,
     port: String,
     dir: PathBuf,
     path: OsString,
 }
 
-impl GitHub {
-    /// `newest` is the directory of a gh that is not the one in PATH.
-    fn start(world: &TestProject, newest: Option<&Path>) -> Self {
-        let dir = world.dir().join("github");
+impl Loopback {
+    /// `first` is the directory of a program that is not the one in PATH.
+    fn start(world: &TestProject, name: &'static str, first: Option<&Path>) -> Self {
+        let dir = world.dir().join(name);
         fs::create_dir_all(dir.join("config")).unwrap();
         let (port, log) = (dir.join("port"), dir.join("calls"));
-        let server = Command::new(in_tree("tests/fixtures/forge/github.py")).args([&port, &log]).spawn().unwrap();
+        let server = Command::new(in_tree("tests/fixtures/forge").join(format!("{name}.py")))
+            .args([&port, &log])
+            .spawn()
+            .unwrap();
         let end = Instant::now() + Duration::from_secs(30);
         while !port.exists() {
             assert!(Instant::now() < end, "the server does not listen");
@@ -133,18 +137,32 @@ impl GitHub {
         // A server that says nothing is given one second, and not twenty.
         write_script(&dir.join("timeout"), "#!/bin/sh\nshift\nexec /usr/bin/timeout 1 \"$@\"\n");
         let outer = env::var_os("PATH").unwrap();
-        let path = env::join_paths(newest.map(Path::to_owned).into_iter().chain(env::split_paths(&outer))).unwrap();
-        Self { server, port, dir, path }
+        let path = env::join_paths(first.map(Path::to_owned).into_iter().chain(env::split_paths(&outer))).unwrap();
+        Self { name, server, port, dir, path }
     }
 
     fn lead(&self, command: &mut Command, token: &str) {
-        command.env("http_proxy", format!("http://127.0.0.1:{}", self.port)).env("GH_HOST", "github.localhost");
-        command.env("GH_TOKEN", token).env("GH_CONFIG_DIR", self.dir.join("config")).env("PATH", &self.path);
-        command.env("FAIRWAY_ADAPTER_STATE", &self.dir).env("FAIRWAY_FORGE_REMOTE", "git@github.localhost:o/r.git");
+        let (config, port) = (self.dir.join("config"), &self.port);
+        command.env("PATH", &self.path).env("FAIRWAY_ADAPTER_STATE", &self.dir);
+        if self.name == "github" {
+            command.env("http_proxy", format!("http://127.0.0.1:{port}")).env("GH_HOST", "github.localhost");
+            command.env("GH_TOKEN", token).env("GH_CONFIG_DIR", config);
+            command.env("FAIRWAY_FORGE_REMOTE", "git@github.localhost:o/r.git");
+        } else {
+            let (file, text) = (
+                config.join("config.yml"),
+                format!(
+                    "hosts:\n  gitlab.localhost: {{api_protocol: http, api_host: '127.0.0.1:{port}', token: {token}}}\n"
+                ),
+            );
+            fs::write(&file, text).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+            command.env("GLAB_CONFIG_DIR", config).env("FAIRWAY_FORGE_REMOTE", "git@gitlab.localhost:o/g/r.git");
+        }
     }
 
     fn script(&self, world: &TestProject, token: &str, args: &[&str], stdin: &Value) -> (i32, Value) {
-        let mut command = world.command(in_tree("session-adapters/forge/github.sh"));
+        let mut command = world.command(in_tree("session-adapters/forge").join(format!("{}.sh", self.name)));
         self.lead(command.args(args), token);
         if token == "silent" {
             let own = [self.dir.clone()].into_iter().chain(env::split_paths(&self.path));
@@ -179,11 +197,16 @@ impl GitHub {
     }
 }
 
-impl Drop for GitHub {
+impl Drop for Loopback {
     fn drop(&mut self) {
         let _ = self.server.kill();
         let _ = self.server.wait();
     }
+}
+
+fn cached(name: &str) -> PathBuf {
+    let home = env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+    env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or(home).unwrap_or_default().join("fairway-tests").join(name)
 }
 
 #[test]
@@ -195,9 +218,7 @@ fn github_script_answers_with_the_oldest_gh() {
 
 #[test]
 fn github_script_answers_with_the_newest_gh() {
-    let home = env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
-    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or(home).unwrap_or_default();
-    let newest = cache.join("fairway-tests/gh-newest");
+    let newest = cached("gh-newest");
     if require::met(newest.join("gh").is_file(), "the newest gh is not installed; tests/run.sh installs it") {
         github_script_answers(Some(&newest));
     }
@@ -206,7 +227,7 @@ fn github_script_answers_with_the_newest_gh() {
 fn github_script_answers(newest: Option<&Path>) {
     let world = project("");
     world.real_time();
-    let github = GitHub::start(&world, newest);
+    let github = Loopback::start(&world, "github", newest);
     let ask = |args: &[&str], stdin: &Value| {
         let (code, value) = github.script(&world, "good", args, stdin);
         assert_eq!(code, 0, "{args:?}: {value}");
@@ -255,13 +276,13 @@ fn github_script_answers(newest: Option<&Path>) {
     assert_eq!((&blind["checks"], &blind["number"]), (&Value::Null, &json!(12)));
     assert_eq!(blind["comments"].as_array().unwrap().len(), 250);
     for (token, args, why, message) in [
-        ("bad", &["find", "lane/x"][..], "login", "Bad credentials"),
+        ("bad", &["find", "lane/x"][..], "login", "Bad credentials; log in again: gh auth login"),
         ("sso", &["issues"], "sso", "https://github.localhost/sso"),
-        ("rights", &["find", "lane/x"], "rights", "Resource not accessible"),
+        ("rights", &["find", "lane/x"], "rights", "must read and write"),
         ("slow", &["issues"], "busy", "limit"),
         ("second", &["find", "lane/x"], "busy", "secondary"),
         ("points", &["state", "12"], "busy", "limit"),
-        ("absent", &["find", "lane/x"], "missing", "Not Found"),
+        ("absent", &["find", "lane/x"], "missing", "may not see it"),
         ("broken", &["state", "12"], "network", "502"),
         ("cut", &["state", "12"], "network", ""),
         ("half", &["issues"], "network", "cut"),
@@ -293,7 +314,7 @@ fn github_script_answers(newest: Option<&Path>) {
 }
 
 /// The first import is one command, and writes nothing when the forge does not answer.
-fn imports_issues(world: &TestProject, github: &GitHub, address: &str) {
+fn imports_issues(world: &TestProject, github: &Loopback, address: &str) {
     let import = |token: &str, more: &[&str]| {
         github.fairway(world, token, &[&["task", "import", "--from", "github"], more].concat())
     };
@@ -314,4 +335,79 @@ fn imports_issues(world: &TestProject, github: &GitHub, address: &str) {
     assert_eq!((&task["title"], &task["priority"]), (&json!("Issue 198"), &json!(1)));
     let again = import("good", &["--closed"]).exits(0);
     assert_eq!(again.stdout, "imported 1 task (0 open); 101 tasks unchanged\n", "{again:?}");
+}
+
+/// The cases that differ from those of GitHub, since the two scripts answer the same questions.
+#[test]
+fn gitlab_script_answers_with_the_real_glab() {
+    let glab = cached("glab/usr/bin");
+    if !require::met(glab.join("glab").is_file(), "glab is not installed; tests/run.sh installs it") {
+        return;
+    }
+    let world = project("");
+    world.real_time();
+    let gitlab = Loopback::start(&world, "gitlab", Some(&glab));
+    let ask = |args: &[&str], stdin: &Value| {
+        let (code, value) = gitlab.script(&world, "good", args, stdin);
+        assert_eq!(code, 0, "{args:?}: {value}");
+        value
+    };
+    assert_eq!(ask(&["find", "lane/x"], &json!({}))["number"], 12);
+    assert_eq!(ask(&["find", "lane/old"], &json!({}))["state"], "merged");
+    assert_eq!(ask(&["find", "lane/\"; drop"], &json!({})), Value::Null);
+    assert_eq!(ask(&["state", "9"], &json!({}))["merged_commit"], json!("c".repeat(40)));
+    let state = ask(&["state", "12"], &json!({}));
+    assert_eq!((&state["mergeable"], &state["people"]), (&json!(false), &json!({ "ann": true, "stranger": false })));
+    let checks: Vec<_> = state["checks"].as_array().unwrap().iter().map(|one| one["state"].as_str().unwrap()).collect();
+    assert_eq!(checks, ["failed", "passed", "pending"]);
+    assert_eq!((&state["threads"][0]["line"], &state["threads"][0]["side"]), (&json!(3), &json!("old")));
+    assert_eq!(
+        (&state["reviews"][0]["commit"], state["comments"].as_array().unwrap().len()),
+        (&json!("b".repeat(40)), 250)
+    );
+    let log = ask(&["log", "801"], &json!({}));
+    assert_eq!(log["log"].as_str().unwrap().lines().count(), 60, "{log}");
+    let asked =
+        json!({ "title": "@/etc/hostname", "body": "$(id)", "head": "lane/new", "base": "main", "draft": true });
+    assert_eq!(ask(&["open"], &asked)["draft"], true);
+    // An update keeps the draft, which is a word of the title.
+    assert_eq!(ask(&["open", "13"], &json!({ "title": "T2" }))["draft"], true);
+    let review = json!({ "event": "APPROVE", "commit_id": "b", "body": "b",
+        "comments": [{ "path": "a.rs", "line": 1, "side": "RIGHT", "body": "c" }] });
+    for what in [&["comment"][..], &["reply", "601"], &["resolve", "d1"], &["review"], &["draft"], &["ready"]] {
+        assert_eq!(ask(&[&["say", "12"], what].concat(), &review), json!({ "done": true }), "{what:?}");
+    }
+    let calls = fs::read_to_string(gitlab.dir.join("calls")).unwrap();
+    for part in
+        ["@/etc/hostname", "$(id)", "/discussions/d1/notes", r#""new_line": 1"#, r#"/approve", "good", {"sha": "b"}"#]
+    {
+        assert!(calls.contains(part), "{part}: {calls}");
+    }
+    // A login that may not see jobs; a project that keeps approvals at a push, so that none is of a known commit.
+    fs::remove_file(gitlab.dir.join("gitlab-gitlab.localhost-o-g-r-resets")).unwrap();
+    let (_, blind) = gitlab.script(&world, "blind", &["state", "12"], &json!({}));
+    assert_eq!((&blind["checks"], &blind["reviews"][0]["commit"]), (&Value::Null, &Value::Null));
+    for (token, args, why) in [
+        ("bad", &["find", "lane/x"][..], "login"),
+        ("rights", &["issues"], "rights"),
+        ("busy", &["state", "12"], "busy"),
+        ("absent", &["find", "lane/x"], "missing"),
+        ("broken", &["state", "12"], "network"),
+        ("cut", &["issues"], "network"),
+        ("good", &["state", "99"], "missing"),
+        ("good", &["log", "7"], "missing"),
+        ("good", &["say", "12", "reply", "7"], "missing"),
+        ("good", &["say", "12", "shout"], "refused"),
+    ] {
+        let (code, value) = gitlab.script(&world, token, args, &json!({}));
+        assert_eq!((code, value["why"].as_str()), (1, Some(why)), "{token} {args:?}: {value}");
+    }
+    let address = "https://gitlab.localhost/o/g/r.git";
+    let words = ["adapter", "check", "forge", "gitlab", "--remote", address, "--number", "12"];
+    gitlab.fairway(&world, "good", &words).exits(0);
+    world.git(&world.root(), &["remote", "add", "origin", address]);
+    world.git(&world.root(), &["update-ref", "refs/remotes/origin/main", "main"]);
+    world.git(&world.root(), &["branch", "--quiet", "--set-upstream-to=origin/main", "main"]);
+    let imported = gitlab.fairway(&world, "good", &["task", "import", "--from", "gitlab", "--json"]).exits(0).json();
+    assert_eq!((&imported["imported"], &imported["issues"][0]["task_id"]), (&json!(102), &json!("gl-200")));
 }

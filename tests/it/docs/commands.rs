@@ -31,10 +31,7 @@ const NOT_RUN: &[(&str, &str)] = &[
         "README.md",
         "fairway setup                                    # connect this repository and your agents; asks first",
     ),
-    (
-        "docs/guides/tasks.md",
-        "fairway task import --from github --dry-run",
-    ),
+    ("docs/guides/tasks.md", "fairway task import --from github --dry-run"),
     (
         "README.md",
         "cargo install --path . --locked   # Linux, git, Rust 1.92 or newer, a C compiler; then: fairway setup",

@@ -70,14 +70,24 @@ pub const ALL: &[BuiltIn] = &[
 ];
 
 /// All built-in forge scripts.
-pub const FORGES: &[BuiltIn] = &[BuiltIn {
-    name: "github",
-    file: "github.sh",
-    text: include_str!("../../session-adapters/forge/github.sh"),
-    about: "GitHub; needs gh 2.23 or newer, logged in",
-    allows_points: false,
-    multiplexer: None,
-}];
+pub const FORGES: &[BuiltIn] = &[
+    BuiltIn {
+        name: "github",
+        file: "github.sh",
+        text: include_str!("../../session-adapters/forge/github.sh"),
+        about: "GitHub; needs gh 2.23 or newer, logged in",
+        allows_points: false,
+        multiplexer: None,
+    },
+    BuiltIn {
+        name: "gitlab",
+        file: "gitlab.sh",
+        text: include_str!("../../session-adapters/forge/gitlab.sh"),
+        about: "GitLab; needs glab 1.53 or newer, logged in, and jq",
+        allows_points: false,
+        multiplexer: None,
+    },
+];
 
 /// The script that reports a provider's events. It is not a backend.
 pub const PROVIDER_EVENT: BuiltIn = BuiltIn {
@@ -99,6 +109,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("bridges/tmux.sh", include_str!("../../examples/session-adapters/tmux.sh")),
     ("bridges/zellij.sh", include_str!("../../examples/session-adapters/zellij.sh")),
     ("forge/github.sh", include_str!("../../session-adapters/forge/github.sh")),
+    ("forge/gitlab.sh", include_str!("../../session-adapters/forge/gitlab.sh")),
     ("forge/fake.py", include_str!("../../examples/forge/fake.py")),
     ("watchers/README.md", include_str!("../../examples/watchers/README.md")),
     ("watchers/codex-app-server.py", include_str!("../../examples/watchers/codex-app-server.py")),

@@ -487,7 +487,8 @@ refusals! {
     /// The remote did not take what was to land; `details.upstream`, `details.reason`.
     #[error("{upstream} did not take what was to land in {base}: {why}")]
     #[code(Refused, "push_failed")]
-    #[hint("no work was sent back; when it is mended, land again: fairway land --all --push")]
+    #[hint("no work was sent back; when it is mended, land again: fairway land --all --push\n\
+        if the base takes no pushes, propose the work: fairway land --all --pr")]
     #[details("base": base, "upstream": upstream, "reason": why)]
     PushFailed { base: String, upstream: String, why: String },
     /// A push was interrupted, and the remote cannot be asked; the next `land` asks again; `details.upstream`,
