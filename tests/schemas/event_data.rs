@@ -94,6 +94,24 @@ event_data! {
         issue_labels: String,
     }
 
+    /// The issue of a task has another text, which waits until a person looks at it.
+    TaskIssueChanged {
+        /// The fields that it would change.
+        fields: Vec<String>,
+        /// The issue's address.
+        url: String,
+        /// The issue's title; null when it is the task's.
+        title: Option<String>,
+        /// The issue's body; null when it is the task's.
+        body: Option<String>,
+        /// The digest of the issue's title.
+        issue_title: String,
+        /// The digest of the issue's body.
+        issue_body: String,
+        /// The digest of the issue's labels.
+        issue_labels: String,
+    }
+
     /// A task got a claimant.
     TaskClaimed {
         /// The claim's epoch.
@@ -949,6 +967,7 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
     use EventKind as Kind;
     match kind {
         Kind::TaskAdded => generator.subschema_for::<TaskAdded>(),
+        Kind::TaskIssueChanged => generator.subschema_for::<TaskIssueChanged>(),
         Kind::TaskImported => generator.subschema_for::<TaskImported>(),
         Kind::TaskEdited => generator.subschema_for::<TaskEdited>(),
         Kind::TaskClaimed => generator.subschema_for::<TaskClaimed>(),

@@ -9,13 +9,19 @@ use crate::cli::age::{age, local, rough};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::values;
+use fairway_actions::core::inside_session::{self, CallPlace};
+use fairway_actions::queue::task::import_issues::{self, Replaced};
 use fairway_actions::queue::task::list;
 use fairway_core::domain::TaskId;
+use fairway_core::domain::issue::CHANGED;
+use fairway_core::domain::quote::{Mark, quote};
 use fairway_core::env::Timestamp;
 use fairway_core::render::{Table, escape_controls, escape_line};
 use fairway_core::wire::{TaskDetailView, TaskView};
 
 /// Show a task and its newest history
+///
+/// When the issue of the task was changed, a person who looks at it lets agents have the new text.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway task show T-4")]
 pub struct Args {
@@ -26,9 +32,27 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let task = list::show(&ctx.app()?, &self.id)?;
+        let app = ctx.app()?;
+        let mut task = list::show(&app, &self.id)?;
+        let is_person = || !ctx.out.json && inside_session::place(&app) == CallPlace::Outside;
+        let mut replaced = None;
+        if task.task.labels.iter().any(|label| label == CHANGED) && is_person() {
+            // Where the store cannot be written, the old text is shown.
+            replaced = import_issues::take_over(&app, &self.id).unwrap_or_default();
+            task = list::show(&app, &self.id)?;
+        }
         let ids = || vec![task.task.id.clone()];
-        ctx.show(&task, ids, || details(&task, ctx.env.now(), ctx.out.width))
+        ctx.show(&task, ids, || {
+            let mut text = details(&task, ctx.env.now(), ctx.out.width);
+            if let Some(Replaced { title, body }) = &replaced {
+                let old = quote(&format!("{title}\n\n{body}"), Mark::Data);
+                let _ = write!(
+                    text,
+                    "\nThe issue was changed; agents get this text from now on. Until now they had:\n{old}"
+                );
+            }
+            text
+        })
     }
 }
 

@@ -124,15 +124,39 @@ fn repeated_import_follows_the_issue_and_keeps_what_was_changed_here() {
     assert_eq!(counts(&import(&world, &json!([one]), &[]).exits(0).json()), [0, 0, 1, 0, 0]);
     assert_eq!(world.run(["events", "--json"]).stdout, events, "an unchanged issue writes nothing");
 
+    // A new text waits, under a label, until a person looks at it; agents go on with the old one.
     let changed = issue(1, "old title", "new body");
     let planned = import(&world, &json!([changed]), &["--dry-run"]).exits(0).json();
     assert_eq!(world.run(["events", "--json"]).stdout, events);
-    let report = import(&world, &json!([changed]), &[]).exits(0).json();
-    assert_eq!(counts(&report), [0, 1, 0, 0, 0]);
-    assert_eq!((&planned["issues"], &report["issues"][0]["fields"]), (&report["issues"], &json!(["body"])));
+    let run =
+        world.run_with_stdin(["task", "import", "--from", "github", "-"], json!([changed]).to_string().as_bytes());
+    assert_eq!(run.stdout, "imported 0 tasks; 1 task with a new text, for a person to look at; 1 task unchanged\n");
+    assert_eq!(run.stderr, "gh-1 has another body in its issue: fairway task show gh-1\n");
+    assert_eq!((&planned["awaiting"], &planned["issues"][0]["awaiting"]), (&json!(1), &json!(["body"])));
+    let events = world.run(["events", "--json"]).stdout;
+    assert_eq!(counts(&import(&world, &json!([changed]), &[]).exits(0).json()), [0, 0, 1, 0, 0]);
+    assert_eq!(world.run(["events", "--json"]).stdout, events, "what waits already is not told again");
+    world.run(["session", "upsert", "--id", "agent"]).exits(0);
+    let by_agent = world.run(["--session", "agent", "task", "show", "gh-1"]).exits(0);
+    assert!(by_agent.stdout.contains("old body") && !by_agent.stdout.contains("new body"), "{by_agent:?}");
     let task = world.json(["task", "show", "gh-1"]);
-    assert_eq!((&task["title"], &task["priority"]), (&json!("mine"), &json!(0)));
+    assert_eq!(
+        (&task["body"], &task["labels"]),
+        (&json!("old body\n\nIssue: https://github.com/ann/shop/issues/1"), &json!(["bug", "issue-changed"]))
+    );
+    let status = world.json(["status"]);
+    let item = status["needs_you"].as_array().unwrap().iter().find(|item| item["kind"] == "issue").unwrap();
+    assert_eq!(item["commands"][0]["command"], "fairway task show gh-1", "{item}");
+    let looked = world.run(["task", "show", "gh-1"]).exits(0);
+    assert!(looked.stdout.contains("\nnew body\n") && looked.stdout.contains("> old body"), "{looked:?}");
+    let task = world.json(["task", "show", "gh-1"]);
+    assert_eq!((&task["title"], &task["priority"], &task["labels"]), (&json!("mine"), &json!(0), &json!(["bug"])));
     assert_eq!(task["body"], "new body\n\nIssue: https://github.com/ann/shop/issues/1");
+    assert_eq!(counts(&import(&world, &json!([changed]), &[]).exits(0).json()), [0, 0, 1, 0, 0]);
+    // What the issue takes back before anybody has looked is forgotten.
+    import(&world, &json!([issue(1, "old title", "a trap")]), &[]).exits(0);
+    assert_eq!(counts(&import(&world, &json!([changed]), &[]).exits(0).json()), [0, 1, 0, 0, 0]);
+    assert_eq!(world.json(["task", "show", "gh-1"])["labels"], json!(["bug"]));
 
     let both = issue(1, "their title", "new body");
     for _ in 0..2 {

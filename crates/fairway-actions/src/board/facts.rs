@@ -44,7 +44,7 @@ use fairway_core::store::event_facts::{self, RefusedHostRow};
 use fairway_core::store::events::{self, LoggedEvent};
 use fairway_core::store::hosts::{self, Host};
 use fairway_core::store::overlaps::{self, LaneDiffstat};
-use fairway_core::store::overview::{self, ExpiredMessage, FailedJob, RefusedTask, WrittenCheckpoint};
+use fairway_core::store::overview::{self, ChangedIssue, ExpiredMessage, FailedJob, RefusedTask, WrittenCheckpoint};
 use fairway_core::store::{ReadTx, handoffs, jobs, landings, lanes, messages, pull_requests, session_reports, tasks};
 use fairway_core::wire::{LandAtWorkView, LaneSetupView};
 
@@ -125,6 +125,7 @@ pub(super) struct Facts {
     /// Landings whose work was sent back and not settled since.
     pub sent_back: Vec<SentBack>,
     pub refused: Vec<RefusedTask>,
+    pub changed_issues: Vec<ChangedIssue>,
     /// The newest pull request of each lane, unless it was merged.
     pub pulls: Vec<LanePullRequest>,
     /// Closed network hosts that programs in a sandbox asked for. Read only while a session has a sandbox.
@@ -198,6 +199,7 @@ impl Facts {
         if news.everything || news.lanes || !news.tasks.is_empty() {
             self.sent_back = sent_back::find(tx, &self.held, &self.lanes)?;
             self.refused = overview::refused_unclaimed(tx)?;
+            self.changed_issues = overview::changed_issues(tx)?;
         }
         let reporters = (!news.everything).then(|| changed.union(&news.sessions));
         self.costs.advance(tx, now, reporters)

@@ -5,11 +5,13 @@ use super::need::Need;
 use fairway_core::domain::TaskId;
 use fairway_core::domain::blocker::Blocker;
 use fairway_core::domain::handoff::Handoff;
+use fairway_core::domain::issue::CHANGED;
 use fairway_core::domain::need::NeedKind;
 use fairway_core::domain::pull_request::{LanePullRequest, PullState};
 use fairway_core::domain::review::Verdict;
 use fairway_core::domain::session_facts::HeldTask;
 use fairway_core::domain::task::TaskStatus;
+use fairway_core::store::overview::ChangedIssue;
 
 /// One item for each submitted task, about its first unmet gate, or about the review that it waits for.
 pub(super) fn submitted_tasks(facts: &Facts) -> Vec<Need> {
@@ -139,6 +141,17 @@ pub(super) fn refused_tasks(facts: &Facts) -> Vec<Need> {
         });
     }
     items
+}
+
+/// One item for each task whose issue has a new text.
+pub(super) fn changed_issues(facts: &Facts) -> Vec<Need> {
+    let item = |one: &ChangedIssue| {
+        let line = format!("its issue was changed, and agents have the old text: {}", one.title);
+        let need = Need::new(NeedKind::Issue, one.task.as_str(), None, line, format!("label {CHANGED}"));
+        let need = need.task(&one.task).lane(one.lane.as_ref());
+        need.then("look at it; agents get the new text then", format!("fairway task show {}", one.task))
+    };
+    facts.changed_issues.iter().map(item).collect()
 }
 
 fn first_line(text: &str) -> &str {

@@ -34,6 +34,7 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
     needs_you.extend(lane_needs::unshared_bases(facts));
     needs_you.extend(task_needs::submitted_tasks(facts));
     needs_you.extend(task_needs::refused_tasks(facts));
+    needs_you.extend(task_needs::changed_issues(facts));
     needs_you.extend(task_needs::blocked_tasks(facts));
     needs_you.extend(lane_needs::conflicting_lanes(app, facts));
     needs_you.extend(lane_needs::lanes_with_later_files(facts));

@@ -9,6 +9,7 @@ string_enum! {
         TaskAdded => "task.added",
         TaskImported => "task.imported",
         TaskEdited => "task.edited",
+        TaskIssueChanged => "task.issue_changed",
         TaskClaimed => "task.claimed",
         TaskRenewed => "task.renewed",
         TaskReleased => "task.released",

@@ -6,6 +6,9 @@ use super::excerpt::excerpt;
 /// The longest address of an issue, in bytes.
 const MAX_URL_BYTES: usize = 512;
 
+/// The label of a task whose issue has a new text that no person has looked at. Agents go on with the old text.
+pub const CHANGED: &str = "issue-changed";
+
 /// The words before an issue's address, in the last line of its task's body.
 const BACKLINK: &str = "Issue: ";
 

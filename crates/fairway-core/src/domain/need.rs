@@ -21,6 +21,8 @@ string_enum! {
         Budget => "budget",
         /// Every session with a task in progress is parked.
         Parked => "parked",
+        /// The issue of a task was changed, and no person has looked at it.
+        Issue => "issue",
         /// A submitted task waits for its end, or is unclaimed after a review sent it back.
         Review => "review",
         /// Another host is silent, and something is recorded as at work there.

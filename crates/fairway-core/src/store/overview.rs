@@ -7,6 +7,7 @@ use super::sql::{self, Row};
 use super::{ReadTx, StoreError, tasks};
 use crate::domain::checkpoint::CheckpointState;
 use crate::domain::ended_by::EndedBy;
+use crate::domain::issue::CHANGED;
 use crate::domain::job::{JobId, JobStatus};
 use crate::domain::review::Verdict;
 use crate::domain::session_facts::HeldTask;
@@ -40,6 +41,8 @@ const REFUSED_UNCLAIMED: &str = "SELECT t.id, t.lane, r.id, r.domain, r.verdict,
      AND NOT EXISTS (SELECT 1 FROM reviews later \
      WHERE later.task_id = r.task_id AND later.domain = r.domain AND later.id > r.id AND later.verdict IS NOT NULL) \
      ORDER BY t.id, r.id DESC";
+const CHANGED_ISSUES: &str = "SELECT t.id, t.lane, t.title FROM task_labels l CROSS JOIN tasks t \
+     WHERE l.label = $1 AND t.id = l.task_id AND t.closed_at IS NULL ORDER BY t.id";
 const COUNT_OPEN: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_open WHERE closed_at IS NULL";
 const COUNT_DONE: &str = "SELECT count(*) FROM tasks WHERE status = 'done'";
 const TASK_STATES: &str = "SELECT id, CASE WHEN status = 'todo' AND open_deps = 0 THEN 1 ELSE 0 END, \
@@ -279,6 +282,21 @@ pub fn refused_unclaimed(tx: &ReadTx<'_>) -> Result<Vec<RefusedTask>, StoreError
     })?;
     found.dedup_by(|later, newest| later.task == newest.task);
     Ok(found)
+}
+
+/// An open task whose issue has a new text that no person has looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedIssue {
+    pub task: TaskId,
+    pub lane: Option<LaneName>,
+    pub title: String,
+}
+
+/// The open tasks whose issues have a new text.
+pub fn changed_issues(tx: &ReadTx<'_>) -> Result<Vec<ChangedIssue>, StoreError> {
+    sql::rows(tx.conn(), CHANGED_ISSUES, &[&CHANGED], |row| {
+        Ok(ChangedIssue { task: row.get(0)?, lane: row.get(1)?, title: row.get(2)? })
+    })
 }
 
 /// The jobs that failed, timed out or were lost since a time, newest first, at most `limit`.

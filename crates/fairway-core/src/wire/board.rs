@@ -49,7 +49,7 @@ pub struct BoardView {
 pub struct NeedView {
     /// Its id: the same while it lasts.
     pub id: String,
-    /// `approval`, `question`, `guard`, `program`, `dead`, `stale`, `lease`, `unfinished`, `landing`, `gate`, `review`, `blocked`, `overlap`,
+    /// `approval`, `question`, `guard`, `program`, `dead`, `stale`, `lease`, `unfinished`, `landing`, `issue`, `gate`, `review`, `blocked`, `overlap`,
     /// `runs_later`, `take_back`, `host`, `handoff`, `prompt` or `job`.
     pub kind: NeedKind,
     /// The session that it is about.
@@ -87,6 +87,7 @@ impl NeedView {
             | NeedKind::Silent
             | NeedKind::Budget
             | NeedKind::Parked
+            | NeedKind::Issue
             | NeedKind::Review
             | NeedKind::Handoff => '?',
             _ => '!',

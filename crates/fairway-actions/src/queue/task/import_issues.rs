@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use anyhow::Result;
+use serde_json::Value;
 
 use super::add;
 use super::import::shortened;
@@ -11,7 +12,7 @@ use super::validate::{self, MAX_LABEL_BYTES};
 use crate::core::lookup;
 use crate::{Answer, App};
 use fairway_core::domain::excerpt::excerpt;
-use fairway_core::domain::issue::{self, FieldImport, IssueUrl};
+use fairway_core::domain::issue::{self, CHANGED, FieldImport, IssueUrl};
 use fairway_core::domain::rules::fencing::TaskWrite;
 use fairway_core::domain::task::{DEFAULT_PRIORITY, Task, TaskFields, TaskState};
 use fairway_core::domain::text_limits::{MAX_BODY_BYTES, MAX_LINE_BYTES};
@@ -19,6 +20,7 @@ use fairway_core::domain::{Event, EventKind, Refusal, Role, TaskId, plural};
 use fairway_core::env::Timestamp;
 use fairway_core::os::digest::sha256_hex;
 use fairway_core::store::event_facts::{self, IssueLink};
+use fairway_core::store::events::{self, LoggedEvent};
 use fairway_core::store::{ReadTx, removed_tasks, tasks};
 use fairway_core::wire::import::{
     IgnoredKeyView, IssueError, IssueImportReport, IssueRecord, IssueResultView, ParseError, parse_issues,
@@ -72,7 +74,17 @@ struct Digests {
 impl Digests {
     fn of(fields: &TaskFields) -> Self {
         let digest = |text: &str| sha256_hex(text.as_bytes()).get(..DIGEST_CHARS).unwrap_or_default().to_owned();
-        Self { title: digest(&fields.title), body: digest(&fields.body), labels: digest(&fields.labels.join("\n")) }
+        let labels: Vec<&str> = fields.labels.iter().map(String::as_str).filter(|one| *one != CHANGED).collect();
+        Self { title: digest(&fields.title), body: digest(&fields.body), labels: digest(&labels.join("\n")) }
+    }
+}
+
+impl Digests {
+    fn put_into(&self, event: Event) -> Event {
+        event
+            .with("issue_title", self.title.as_str())
+            .with("issue_body", self.body.as_str())
+            .with("issue_labels", self.labels.as_str())
     }
 }
 
@@ -80,6 +92,8 @@ impl Digests {
 enum Change {
     Create(Box<Task>, Digests),
     Update(Box<Task>, Vec<&'static str>, Digests),
+    /// The issue has another title or body, which waits for a person: the whole event, without the address.
+    Await(Box<Task>, Event),
 }
 
 struct Plan {
@@ -133,6 +147,11 @@ pub fn import(app: &App, text: &str, options: &IssueImportOptions, dry_run: bool
         let plan = plan(app, tx, &issues, empty.clone(), options)?;
         for (url, change) in &plan.changes {
             let (event, digests) = match change {
+                Change::Await(task, event) => {
+                    tasks::set_fields(tx, &task.id, &task.fields)?;
+                    tx.record(&event.clone().with("url", url.as_str()))?;
+                    continue;
+                }
                 Change::Create(task, digests) => {
                     tasks::insert(tx, task)?;
                     let event = Event::new(EventKind::TaskImported)
@@ -152,13 +171,7 @@ pub fn import(app: &App, text: &str, options: &IssueImportOptions, dry_run: bool
                     (event, digests)
                 }
             };
-            tx.record(
-                &event
-                    .with("url", url.as_str())
-                    .with("issue_title", digests.title.as_str())
-                    .with("issue_body", digests.body.as_str())
-                    .with("issue_labels", digests.labels.as_str()),
-            )?;
+            tx.record(&digests.put_into(event.with("url", url.as_str())))?;
         }
         answer(&plan)
     })?;
@@ -183,8 +196,8 @@ fn convert(record: &IssueRecord, options: &IssueImportOptions, now: Timestamp) -
     let mut fields = TaskFields { body: with_link, ..TaskFields::with_title(title) };
     for label in &record.labels {
         let (label, _) = issue::without_controls(label, true);
-        if label.trim().is_empty() || label.len() > MAX_LABEL_BYTES {
-            altered.push("a label is left out: it is empty or too long");
+        if label.trim().is_empty() || label.len() > MAX_LABEL_BYTES || label == CHANGED {
+            altered.push("a label is left out: it is empty, too long, or one of Fairway's own");
         } else {
             fields.labels.push(label);
         }
@@ -259,7 +272,7 @@ fn plan(
     let links = known_links(tx, issues)?;
     let mut plan = Plan { changes: Vec::new(), report, notes: Vec::new() };
     let mut given: BTreeSet<TaskId> = BTreeSet::new();
-    let (mut closed, mut kept) = (Vec::new(), Vec::new());
+    let (mut closed, mut kept, mut changed) = (Vec::new(), Vec::new(), Vec::new());
     for issue in issues {
         let mut result = IssueResultView {
             number: issue.number,
@@ -269,6 +282,7 @@ fn plan(
             reason: None,
             fields: Vec::new(),
             kept: Vec::new(),
+            awaiting: Vec::new(),
             only_issue_closed: false,
         };
         match links.get(&issue.url.key()) {
@@ -286,11 +300,14 @@ fn plan(
                         ));
                     }
                     if !task.state.status().is_closed() {
-                        let change = merge(issue, link, &task, &mut result);
-                        if let Some(change) = change {
+                        if let Some(change) = merge(tx, issue, link, &task, &mut result)? {
                             lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
                             plan.changes.push((issue.url.clone(), change));
                         }
+                    }
+                    if !result.awaiting.is_empty() {
+                        let (fields, id) = (result.awaiting.join(", "), &task.id);
+                        changed.push(format!("{id} has another {fields} in its issue: fairway task show {id}"));
                     }
                     if !result.kept.is_empty() {
                         let fields = result.kept.join(", ");
@@ -319,48 +336,115 @@ fn plan(
             _ => report.skipped += 1,
         }
         report.differing += usize::from(!result.kept.is_empty());
+        report.awaiting += usize::from(!result.awaiting.is_empty());
         report.issues.push(result);
     }
-    let notes = [std::mem::take(&mut plan.notes), kept, closed];
+    let notes = [std::mem::take(&mut plan.notes), changed, kept, closed];
     plan.notes = notes.into_iter().flat_map(shortened).collect();
     Ok(plan)
 }
 
-/// Brings the issue's changes into its task. Fields that were changed here stay.
-fn merge(issue: &Issue, link: &IssueLink, task: &Task, result: &mut IssueResultView) -> Option<Change> {
+/// Brings the issue's labels into its task, and lets its title and body wait for a person. Fields that were changed here stay.
+fn merge(
+    tx: &ReadTx<'_>,
+    issue: &Issue,
+    link: &IssueLink,
+    task: &Task,
+    result: &mut IssueResultView,
+) -> Result<Option<Change>> {
     let (theirs, ours) = (Digests::of(&issue.fields), Digests::of(&task.fields));
-    let mut fields = task.fields.clone();
-    let mut stored = theirs.clone();
-    let mut follows = |name: &'static str, imported: &Option<String>, theirs: &str, ours: &str| {
-        let outcome = issue::import_field(imported.as_deref(), theirs, ours);
-        match outcome {
-            FieldImport::Update => result.fields.push(name),
+    let (mut fields, mut stored) = (task.fields.clone(), theirs.clone());
+    let all = [
+        ("title", &link.title, &theirs.title, &ours.title, &mut stored.title),
+        ("body", &link.body, &theirs.body, &ours.body, &mut stored.body),
+        ("labels", &link.labels, &theirs.labels, &ours.labels, &mut stored.labels),
+    ];
+    for (name, imported, theirs, ours, stored) in all {
+        match issue::import_field(imported.as_deref(), theirs, ours) {
+            FieldImport::Unchanged => continue,
             FieldImport::Keep => result.kept.push(name),
-            FieldImport::Unchanged => {}
+            FieldImport::Update if name == "labels" => {
+                result.fields.push(name);
+                continue;
+            }
+            FieldImport::Update => result.awaiting.push(name),
         }
-        outcome
-    };
-    // A kept field still differs from the imported one.
-    match follows("title", &link.title, &theirs.title, &ours.title) {
-        FieldImport::Update => fields.title.clone_from(&issue.fields.title),
-        FieldImport::Keep => stored.title = link.title.clone().unwrap_or_default(),
-        FieldImport::Unchanged => {}
+        // The field still differs from the imported one.
+        *stored = imported.clone().unwrap_or_default();
     }
-    match follows("body", &link.body, &theirs.body, &ours.body) {
-        FieldImport::Update => fields.body.clone_from(&issue.fields.body),
-        FieldImport::Keep => stored.body = link.body.clone().unwrap_or_default(),
-        FieldImport::Unchanged => {}
+    if !result.fields.is_empty() {
+        fields.labels.clone_from(&issue.fields.labels);
     }
-    match follows("labels", &link.labels, &theirs.labels, &ours.labels) {
-        FieldImport::Update => fields.labels.clone_from(&issue.fields.labels),
-        FieldImport::Keep => stored.labels = link.labels.clone().unwrap_or_default(),
-        FieldImport::Unchanged => {}
+    let was_changed = task.fields.labels.iter().any(|label| label == CHANGED);
+    fields.labels.retain(|label| label != CHANGED);
+    if result.awaiting.is_empty() {
+        // The issue is again as it was imported.
+        if was_changed && result.fields.is_empty() {
+            result.fields.push("labels");
+        }
+        if result.fields.is_empty() {
+            return Ok(None);
+        }
+        result.result = "updated";
+        let task = Box::new(Task { fields, ..task.clone() });
+        return Ok(Some(Change::Update(task, result.fields.clone(), stored)));
     }
-    if result.fields.is_empty() {
-        return None;
+    let is_known = was_changed
+        && events::newest_of(tx, &task.id, |kind| kind == EventKind::TaskIssueChanged)?
+            .is_some_and(|event| event.data["issue_title"] == theirs.title && event.data["issue_body"] == theirs.body);
+    if is_known && result.fields.is_empty() {
+        return Ok(None);
     }
-    result.result = "updated";
-    Some(Change::Update(Box::new(Task { fields, ..task.clone() }), result.fields.clone(), stored))
+    if !result.fields.is_empty() {
+        result.result = "updated";
+    }
+    fields.labels.push(CHANGED.to_owned());
+    let waits = |name: &str, text: &str| result.awaiting.contains(&name).then(|| text.to_owned());
+    let names: Vec<String> = result.awaiting.iter().map(|name| (*name).to_owned()).collect();
+    let event = Event::new(EventKind::TaskIssueChanged)
+        .task(&task.id)
+        .lane(task.fields.lane.as_ref())
+        .with("fields", names)
+        .with("title", waits("title", &issue.fields.title))
+        .with("body", waits("body", &issue.fields.body));
+    Ok(Some(Change::Await(Box::new(Task { fields, ..task.clone() }), theirs.put_into(event))))
+}
+
+/// What a task said before a person looked at the new text of its issue.
+#[derive(Debug)]
+pub struct Replaced {
+    pub title: String,
+    pub body: String,
+}
+
+/// Gives a task the new text of its issue, because a person looks at it now. Returns the old one; `None` when none waits.
+pub fn take_over(app: &App, id: &TaskId) -> Result<Option<Replaced>> {
+    app.transaction(|tx| {
+        let task = lookup::task(tx, id)?;
+        let newest = events::newest_of(tx, id, |kind| kind == EventKind::TaskIssueChanged)?;
+        let Some(LoggedEvent { data, .. }) = newest.filter(|_| task.fields.labels.iter().any(|one| one == CHANGED))
+        else {
+            return Ok(None);
+        };
+        let text = |key: &str| data.get(key).and_then(Value::as_str);
+        let mut fields = task.fields.clone();
+        fields.labels.retain(|label| label != CHANGED);
+        text("title").unwrap_or(&task.fields.title).clone_into(&mut fields.title);
+        text("body").unwrap_or(&task.fields.body).clone_into(&mut fields.body);
+        tasks::set_fields(tx, id, &fields)?;
+        let names = data["fields"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        let mut event = Event::new(EventKind::TaskEdited)
+            .task(id)
+            .lane(fields.lane.as_ref())
+            .with("fields", names)
+            .with("title", text("title"));
+        for key in ["url", "issue_title", "issue_body", "issue_labels"] {
+            event = event.with(key, text(key));
+        }
+        tx.record(&event)?;
+        Ok(Some(Replaced { title: task.fields.title, body: task.fields.body }))
+    })
 }
 
 /// `gh-12`; where another task has or had it, `gh-12-2` and so on.
@@ -393,6 +477,9 @@ fn answer(plan: &Plan) -> Result<Answer> {
     }
     if report.updated > 0 {
         let _ = write!(line, "; {} {}", tasks(report.updated), if report.dry_run { "to update" } else { "updated" });
+    }
+    if report.awaiting > 0 {
+        let _ = write!(line, "; {} with a new text, for a person to look at", tasks(report.awaiting));
     }
     if report.unchanged > 0 {
         let _ = write!(line, "; {} unchanged", tasks(report.unchanged));

@@ -95,6 +95,7 @@ pub(super) const fn is_entry(kind: EventKind) -> bool {
             EventKind::TaskAdded
                 | EventKind::TaskImported
                 | EventKind::TaskEdited
+                | EventKind::TaskIssueChanged
                 | EventKind::TaskDepAdded
                 | EventKind::TaskDepRemoved
                 | EventKind::TaskSentBack
@@ -137,6 +138,7 @@ pub(super) fn entry(event: &LoggedEvent) -> String {
             let fields = data.get("fields").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
             format!("edited: {}{}", fields.collect::<Vec<_>>().join(", "), in_brackets("url"))
         }
+        EventKind::TaskIssueChanged => format!("changed in its issue, and not looked at{}", in_brackets("url")),
         EventKind::TaskDepAdded => format!("depends on {}", text("depends_on").unwrap_or_default()),
         EventKind::TaskDepRemoved => format!("depends no longer on {}", text("depends_on").unwrap_or_default()),
         EventKind::TaskClaimed => {

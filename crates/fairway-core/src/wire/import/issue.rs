@@ -150,6 +150,8 @@ pub struct IssueImportReport {
     pub unchanged: usize,
     /// How many of those keep a field that was changed both here and in the issue.
     pub differing: usize,
+    /// How many have another title or body in their issue, which no person has looked at.
+    pub awaiting: usize,
     /// How many issues were left out: closed ones, those whose task was removed here, and odd ones.
     pub skipped: usize,
     /// How many of the imported ones are neither done nor cancelled.
@@ -182,6 +184,8 @@ pub struct IssueResultView {
     pub fields: Vec<&'static str>,
     /// The fields that were changed both here and in the issue. The task keeps its own.
     pub kept: Vec<&'static str>,
+    /// The fields that were changed in the issue, and stay as they are until a person looks at them.
+    pub awaiting: Vec<&'static str>,
     /// Whether the issue is closed and its task is not.
     pub only_issue_closed: bool,
 }
