@@ -15,6 +15,7 @@ use crate::cli::release::{self, ForceArgs};
 use crate::cli::task::add::Fields;
 use crate::cli::task::table::table;
 use crate::cli::{claim, each, merge_ready, values};
+use fairway_actions::land;
 use fairway_actions::queue::task::list::{self, Filter};
 use fairway_actions::queue::task::{claimed_task, done, edit, remove, transition, undo};
 use fairway_actions::{Answer, App};
@@ -353,17 +354,28 @@ pub struct RmArgs {
 }
 
 /// Export all tasks for `fairway task import`
+///
+/// The form agent-trace has a record of the format Agent Trace 0.1 for each landing: the lines that its commit has from agents.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "fairway task export")]
+#[command(after_help = "\
+fairway task export
+fairway task export --format agent-trace")]
 pub struct ExportArgs {
     /// Output format
-    #[arg(long = "format", value_name = "FORM", default_value = "jsonl", value_parser = ["jsonl"])]
-    _format: String,
+    #[arg(long, value_name = "FORM", default_value = JSONL, value_parser = [JSONL, AGENT_TRACE])]
+    format: String,
 }
+
+const JSONL: &str = "jsonl";
+const AGENT_TRACE: &str = "agent-trace";
 
 impl ExportArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
         let (app, out) = (ctx.app()?, &ctx.out);
+        if self.format == AGENT_TRACE {
+            land::traces(&app)?.iter().try_for_each(|record| out.document(record))?;
+            return Ok(0);
+        }
         if out.json {
             // One document, as everywhere: the list of them all.
             let mut tasks = Vec::new();

@@ -422,4 +422,14 @@ fn verdict_is_posted_once_and_trailers_name_agents_and_reviewers() {
     let lines: Vec<&str> = message.lines().filter(|line| !line.is_empty()).collect();
     assert_eq!(lines[..2], ["Fairway-Task: T-1", "Assisted-by: claude:opus"]);
     assert!(lines[2].starts_with("Reviewed-by: ") && lines[2].contains('@') && lines.len() == 3, "{message}");
+    // A record of the format that other tools read: its members, and an id in the form of a UUID.
+    let trace = world.run(["task", "export", "--format", "agent-trace"]).exits(0).stdout;
+    let record: Value = serde_json::from_str(&trace).unwrap();
+    let (contributor, ranges) =
+        (json!({ "type": "ai", "model_id": "opus" }), json!([{ "start_line": 1, "end_line": 2 }]));
+    let written = json!([{ "path": "a.txt", "conversations": [{ "contributor": contributor, "ranges": ranges }] }]);
+    assert_eq!((&record["files"], &record["version"]), (&written, &json!("0.1")), "{record}");
+    assert_eq!(record["vcs"], json!({ "type": "git", "revision": main_commit(&world) }));
+    let parts: Vec<usize> = record["id"].as_str().unwrap().split('-').map(str::len).collect();
+    assert_eq!((parts.as_slice(), &record["metadata"]["fairway"]["tasks"]), (&[8, 4, 4, 4, 12][..], &json!(["T-1"])));
 }

@@ -136,7 +136,7 @@ fn repeated_import_follows_the_issue_and_keeps_what_was_changed_here() {
     let events = world.run(["events", "--json"]).stdout;
     assert_eq!(counts(&import(&world, &json!([changed]), &[]).exits(0).json()), [0, 0, 1, 0, 0]);
     assert_eq!(world.run(["events", "--json"]).stdout, events, "what waits already is not told again");
-    world.run(["session", "upsert", "--id", "agent"]).exits(0);
+    world.run(["session", "upsert", "--id", "agent", "--role", "dev"]).exits(0);
     let by_agent = world.run(["--session", "agent", "task", "show", "gh-1"]).exits(0);
     assert!(by_agent.stdout.contains("old body") && !by_agent.stdout.contains("new body"), "{by_agent:?}");
     let task = world.json(["task", "show", "gh-1"]);

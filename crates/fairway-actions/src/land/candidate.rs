@@ -8,11 +8,12 @@ use super::base::Base;
 use crate::App;
 use crate::queue::gates;
 use crate::queue::landing_unit::Unit;
+use fairway_core::domain::id::Label;
 use fairway_core::domain::landing::{LandStyle, LandTrailer};
 use fairway_core::domain::review::Verdict;
 use fairway_core::domain::session::SHELL_PROVIDER;
 use fairway_core::domain::usage::UsageBy;
-use fairway_core::domain::{Refusal, SessionId, pull_request};
+use fairway_core::domain::{Refusal, SessionId, TaskId, pull_request};
 use fairway_core::env::Timestamp;
 use fairway_core::os::git::{CandidateMaker, Committer, Git, GitError, Integration, MergeRepository, SubmoduleRefs};
 use fairway_core::store::{ReadTx, reviews, sessions, usage};
@@ -97,22 +98,67 @@ pub(super) fn trailers(app: &App, unit: &Unit) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// The agents that worked on a unit since its tasks were last reopened, as `AGENT:MODEL` for each model that it told of.
-fn agents(tx: &ReadTx<'_>, unit: &Unit) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    for member in &unit.members {
-        for claimant in gates::claimants(tx, &member.task.id)? {
-            let Ok(id) = SessionId::parse(&claimant) else { continue };
-            let provider = sessions::find(tx, &id)?.and_then(|session| session.provider);
-            let Some(provider) = provider.filter(|provider| provider.as_str() != SHELL_PROVIDER) else { continue };
+/// Who worked on tasks since they were last reopened.
+#[derive(Debug, Default)]
+pub(super) struct WorkAgents {
+    /// The sessions of agents.
+    pub sessions: Vec<String>,
+    /// The models that they told of.
+    pub models: Vec<String>,
+    pub has_person: bool,
+}
+
+pub(super) fn work_agents(tx: &ReadTx<'_>, tasks: &[&TaskId]) -> Result<WorkAgents> {
+    let mut found = WorkAgents::default();
+    for_each_claimant(tx, tasks, |claimant, agent| match agent {
+        None => found.has_person = true,
+        Some((_, models)) => {
+            found.sessions.push(claimant.to_owned());
+            found.models.extend(models.iter().cloned());
+        }
+    })?;
+    for list in [&mut found.sessions, &mut found.models] {
+        list.sort();
+        list.dedup();
+    }
+    Ok(found)
+}
+
+/// Passes each claimant of tasks since they were last reopened, with the provider and the models of an agent.
+fn for_each_claimant(
+    tx: &ReadTx<'_>,
+    tasks: &[&TaskId],
+    mut see: impl FnMut(&str, Option<(&Label, &[String])>),
+) -> Result<()> {
+    for task in tasks {
+        for claimant in gates::claimants(tx, task)? {
+            let id = SessionId::parse(&claimant).ok();
+            let session = id.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten();
+            let provider = session.and_then(|session| session.provider);
+            let provider = provider.filter(|provider| provider.as_str() != SHELL_PROVIDER);
+            let Some((id, provider)) = id.zip(provider) else {
+                see(&claimant, None);
+                continue;
+            };
             let totals = usage::turn_totals(tx, UsageBy::Model, Timestamp::from_millis(0), Some(&id))?;
             let models: Vec<String> = totals.into_iter().filter_map(|total| total.key).collect();
-            found.extend(models.iter().map(|model| format!("{provider}:{model}")));
-            if models.is_empty() {
-                found.push(provider.to_string());
-            }
+            see(&claimant, Some((&provider, &models)));
         }
     }
+    Ok(())
+}
+
+/// The agents that worked on a unit, as `AGENT:MODEL` for each model that it told of.
+fn agents(tx: &ReadTx<'_>, unit: &Unit) -> Result<Vec<String>> {
+    let tasks: Vec<&TaskId> = unit.members.iter().map(|one| &one.task.id).collect();
+    let mut found = Vec::new();
+    for_each_claimant(tx, &tasks, |_, agent| {
+        let Some((provider, models)) = agent else { return };
+        found.extend(models.iter().map(|model| format!("{provider}:{model}")));
+        if models.is_empty() {
+            found.push(provider.to_string());
+        }
+    })?;
     Ok(found)
 }
 

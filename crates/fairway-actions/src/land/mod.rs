@@ -1,5 +1,6 @@
 //! Landing: finished work goes into its base through the gates, on a tree that was checked, one landing at a time.
 
+mod agent_trace;
 pub(crate) mod at_work;
 mod base;
 mod candidate;
@@ -36,6 +37,7 @@ mod show;
 mod sync_pulls;
 mod upstream;
 
+pub use agent_trace::traces;
 pub use check_worker::run_checks;
 pub use forge::issues as forge_issues;
 pub use landed_agents::prune_lanes;
