@@ -100,7 +100,8 @@ cached() {
   file=${FAIRWAY_ADAPTER_STATE:-${work}}/gitlab-$(printf '%s' "${host}-${path}-$2" | tr / -)
   fresh=$(find "${file}" -mmin "-$1" 2>/dev/null)
   if [ -z "${fresh}" ]; then
-    api GET "$3" || return 1
+    # What is not there has no members.
+    api GET "$3" || { [ "${why}" = missing ] && echo '{}' >"${work}/body"; } || return 1
     jq -c "$4" "${work}/body" >"${file}.new" && mv "${file}.new" "${file}" || return 1
   fi
   cat "${file}"
@@ -185,7 +186,6 @@ state_of() {
   while read -r id login; do
     case ${id} in '' | *[!0-9]*) continue ;; *) ;; esac
     right=$(cached 1440 "right-${id}" "/members/all/${id}" '.access_level >= 30') || right=null
-    [ "${right}" = null ] && [ "${why}" = missing ] && right=false
     people=$(printf '%s' "${people}" | jq -c --arg login "${login}" --argjson right "${right}" '.[$login] = $right')
   done <"${work}/people"
   jq -c --slurpfile talks "${work}/talks" --slurpfile checks "${work}/checks" --slurpfile approvals "${work}/approvals" \

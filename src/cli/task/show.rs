@@ -34,7 +34,8 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
         let mut task = list::show(&app, &self.id)?;
-        let is_person = || !ctx.out.json && inside_session::place(&app) == CallPlace::Outside;
+        let is_person =
+            || !ctx.out.json && app.actor.session.is_none() && inside_session::place(&app) == CallPlace::Outside;
         let mut replaced = None;
         if task.task.labels.iter().any(|label| label == CHANGED) && is_person() {
             // Where the store cannot be written, the old text is shown.

@@ -133,9 +133,10 @@ fn tell(app: &App, named: Option<TaskId>) -> Result<Reply> {
 /// Describes a task to a model: the title and the first lines of the description, marked as quoted text, and the names of the
 /// checks.
 pub(super) fn about(task: &TaskView) -> String {
-    let mut text = quote(&one_line(&task.title), Mark::Work);
+    let mark = Mark::of_task(&task.body);
+    let mut text = quote(&one_line(&task.title), mark);
     for line in task.body.lines().filter(|line| !line.trim().is_empty()).take(3) {
-        text.push_str(&quote(&one_line(line), Mark::Work));
+        text.push_str(&quote(&one_line(line), mark));
     }
     if !task.checks.is_empty() {
         let names: Vec<&str> = task.checks.iter().map(|check| check.name.as_str()).collect();

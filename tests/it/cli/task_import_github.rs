@@ -168,6 +168,10 @@ fn repeated_import_follows_the_issue_and_keeps_what_was_changed_here() {
     // Given up here, and the next import brings nothing back.
     world.run(["task", "edit", "gh-1", "--title", "their title"]).exits(0);
     assert_eq!(counts(&import(&world, &json!([both]), &[]).exits(0).json()), [0, 0, 1, 0, 0]);
+    // What strangers wrote is data in an agent's context.
+    world.run(["--session", "agent", "claim", "gh-1"]).exits(0);
+    let prime = world.run(["--session", "agent", "prime"]).exits(0).stdout;
+    assert!(prime.contains("\n  > their title\n") && prime.contains("\n  > new body\n"), "{prime}");
 }
 
 #[test]

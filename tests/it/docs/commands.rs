@@ -123,6 +123,7 @@ run_pages! {
     mcp: "docs/integration/mcp.md",
     worker_api: "docs/integration/worker-api.md",
     lanes_example: "examples/lanes/README.md",
+    forge_example: "examples/forge/README.md",
 }
 
 /// Runs the page's steps in one shell, so that variables and directories last. `$steps/N.cmd` is step N.

@@ -346,7 +346,7 @@ fn work_section(
     let mut text = format!(
         "Task {id}, {}:\n{}",
         describe_task_state(task, subject, over),
-        quoted_line(&task.fields.title, MAX_LINE_CHARS, Mark::Work)
+        quoted_line(&task.fields.title, MAX_LINE_CHARS, Mark::of_task(&task.fields.body))
     );
     if let TaskState::Blocked(_, reason) = &task.state {
         let reason = quoted_line(reason, MAX_LINE_CHARS, Mark::Data);
@@ -387,12 +387,14 @@ fn work_section(
         if budget.body == 0 {
             let _ = writeln!(text, "Description: fairway task show {id}");
         } else {
+            let mark = Mark::of_task(&task.fields.body);
+            let whose = if mark == Mark::Data { ", in an issue that anyone may have written" } else { "" };
             let note = if task.fields.body.trim_end().chars().nth(budget.body).is_some() {
                 format!(" (the beginning; full text: fairway task show {id})")
             } else {
                 String::new()
             };
-            let _ = write!(text, "Description{note}:\n{}", quote_up_to(&task.fields.body, budget.body, Mark::Work));
+            let _ = write!(text, "Description{whose}{note}:\n{}", quote_up_to(&task.fields.body, budget.body, mark));
         }
     }
     if !claimed.is_empty() {
