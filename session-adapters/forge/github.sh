@@ -298,8 +298,7 @@ issues_of() {
     page=$((page + 1))
     must --method GET "${repo}/issues" -f "state=${1:-open}" -f per_page=100 -f "page=${page}" \
       -q 'length, (.[] | select(.pull_request | not) | {number, title, body, labels: [.labels[].name], url: .html_url, state,
-        stateReason: .state_reason, createdAt: .created_at, updatedAt: .updated_at, closedAt: .closed_at,
-        assignees: [.assignees[]?.login], milestone: .milestone.title})'
+        stateReason: .state_reason, createdAt: .created_at, updatedAt: .updated_at, closedAt: .closed_at})'
     sed 1d "${work}/body" >>"${work}/issues"
     count=$(sed -n 1p "${work}/body")
     [ "${count}" = 100 ] || more=false

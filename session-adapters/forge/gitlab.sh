@@ -252,8 +252,7 @@ issues_of() {
   case ${1:-open} in open) which=opened ;; all) which=all ;; *) fail refused "issues are open or all: $1" ;; esac
   all issues "/issues?state=${which}" || stop
   jq -c --argjson more "${more}" '{more: $more, issues: map({number: .iid, title, body: .description, labels, url: .web_url,
-    state: (if .state == "opened" then "open" else .state end), createdAt: .created_at, updatedAt: .updated_at, closedAt: .closed_at,
-    assignees: [.assignees[]?.username], milestone: .milestone.title})}' "${work}/issues"
+    state: (if .state == "opened" then "open" else .state end), createdAt: .created_at, updatedAt: .updated_at, closedAt: .closed_at})}' "${work}/issues"
 }
 
 "${operation}_of" "$@"

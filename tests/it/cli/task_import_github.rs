@@ -48,15 +48,12 @@ fn issues_become_tasks_with_a_backlink_and_only_once() {
     ]), @"
     $ fairway task import --from github issues.json --dry-run
     would import 2 tasks (2 open); 1 skipped (closed)
-    ignored: assignees of 1 issue
     $ fairway task list --all
     no tasks
     $ fairway task import --from github issues.json --label-role area:cart=backend --label-priority BUG=1
     imported 2 tasks (2 open); 1 skipped (closed)
-    ignored: assignees of 1 issue
     $ fairway task import --from github issues.json
     imported 0 tasks; 2 tasks unchanged; 1 skipped (closed)
-    ignored: assignees of 1 issue
     $ fairway task import --from github issues.json --quiet
     $ fairway task list --all
     ID     P  STATUS  ROLE     LANE  HELD BY  TITLE
@@ -82,7 +79,6 @@ fn issues_become_tasks_with_a_backlink_and_only_once() {
     4s  [user]  imported from https://github.com/ann/shop/issues/12 as todo
     $ fairway task import --from github issues.json --closed
     imported 1 task (0 open); 2 tasks unchanged
-    ignored: assignees of 1 issue
     $ fairway task show gh-9
     gh-9  Dark mode
     status      cancelled

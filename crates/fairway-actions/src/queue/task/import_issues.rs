@@ -23,7 +23,7 @@ use fairway_core::store::event_facts::{self, IssueLink};
 use fairway_core::store::events::{self, LoggedEvent};
 use fairway_core::store::{ReadTx, removed_tasks, tasks};
 use fairway_core::wire::import::{
-    IgnoredKeyView, IssueError, IssueImportReport, IssueRecord, IssueResultView, ParseError, parse_issues,
+    IssueError, IssueImportReport, IssueRecord, IssueResultView, ParseError, parse_issues,
 };
 
 const DIGEST_CHARS: usize = 16;
@@ -138,8 +138,7 @@ pub fn import(app: &App, text: &str, options: &IssueImportOptions, dry_run: bool
     if let (Some(first), true) = (odd.into_iter().next(), issues.is_empty()) {
         return Err(first.into());
     }
-    let empty =
-        IssueImportReport { skipped: told.len(), odd: told, ignored: ignored_keys(&records), ..Default::default() };
+    let empty = IssueImportReport { skipped: told.len(), odd: told, ..Default::default() };
     if dry_run {
         return app.read(|tx| answer(&plan(app, tx, &issues, IssueImportReport { dry_run, ..empty }, options)?));
     }
@@ -230,19 +229,6 @@ fn parse_time(what: &'static str, text: Option<&str>) -> Result<Option<Timestamp
         let shown = excerpt(text);
         Refusal::Invalid { what, why: format!("'{shown}' is not a time such as 2026-01-31T12:00:00Z") }
     })
-}
-
-fn ignored_keys(records: &[IssueRecord]) -> Vec<IgnoredKeyView> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for (key, _) in records.iter().flat_map(|record| &record.other).filter(|(key, _)| !is_redundant(key)) {
-        *counts.entry(key).or_default() += 1;
-    }
-    counts.into_iter().map(|(key, issues)| IgnoredKeyView { key: key.to_owned(), issues }).collect()
-}
-
-/// Whether a field of an issue repeats what other fields say.
-fn is_redundant(key: &str) -> bool {
-    matches!(key, "closed" | "id" | "isPinned")
 }
 
 /// The tasks of issues, by the key of the issue's address: from the event log, else from the link at the end of a
@@ -499,9 +485,5 @@ fn answer(plan: &Plan) -> Result<Answer> {
     answer.ids = changed.filter_map(|issue| issue.task_id.clone()).collect();
     answer.notes = shortened(report.odd.iter().map(|why| format!("skipped: {why}")).collect());
     answer.notes.extend(plan.notes.iter().cloned());
-    for ignored in &report.ignored {
-        let of = plural::count(ignored.issues, "issue");
-        answer.notes.push(format!("ignored: {} of {of}", excerpt(&ignored.key)));
-    }
     Ok(answer)
 }

@@ -38,8 +38,6 @@ pub struct IssueRecord {
     pub updated_at: Option<String>,
     /// When it was closed, RFC 3339.
     pub closed_at: Option<String>,
-    /// The other keys that have a value.
-    pub other: Vec<(String, Value)>,
 }
 
 /// Why issues cannot be read.
@@ -116,7 +114,6 @@ fn read(line: usize, mut object: Map<String, Value>) -> Result<IssueRecord, Issu
         created_at: created_at?,
         updated_at: updated_at?,
         closed_at: closed_at?,
-        other: Vec::new(),
     };
     let labels = match object.remove("labels") {
         Some(Value::Array(labels)) => labels,
@@ -127,14 +124,6 @@ fn read(line: usize, mut object: Map<String, Value>) -> Result<IssueRecord, Issu
         let name = label.get("name").unwrap_or(&label).as_str();
         issue.labels.push(name.ok_or_else(|| invalid("labels", "a list of names"))?.to_owned());
     }
-    object.remove("number");
-    let has_value = |value: &Value| match value {
-        Value::Null => false,
-        Value::Array(items) => !items.is_empty(),
-        Value::String(text) => !text.is_empty(),
-        _ => true,
-    };
-    issue.other = object.into_iter().filter(|(_, value)| has_value(value)).collect();
     Ok(issue)
 }
 
@@ -162,8 +151,6 @@ pub struct IssueImportReport {
     pub issues: Vec<IssueResultView>,
     /// Why the others could not, each with its line.
     pub odd: Vec<String>,
-    /// The keys of the file that have no place here, each with the number of issues that have it.
-    pub ignored: Vec<IgnoredKeyView>,
 }
 
 /// The result for one issue.
@@ -190,16 +177,6 @@ pub struct IssueResultView {
     pub only_issue_closed: bool,
 }
 
-/// A key that was left out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub struct IgnoredKeyView {
-    /// Its name.
-    pub key: String,
-    /// How many issues have a value there.
-    pub issues: usize,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,7 +189,6 @@ mod tests {
         let issues: Vec<IssueRecord> = parse_issues(&text).unwrap().into_iter().map(Result::unwrap).collect();
         assert_eq!(issues.iter().map(|issue| issue.line).collect::<Vec<_>>(), [2, 3, 4]);
         assert_eq!((issues[0].body.as_str(), issues[0].labels.as_slice()), ("", &["bug".into(), "ui".into()][..]));
-        assert_eq!(issues[0].other, [("closed".to_owned(), Value::Bool(false))]);
         assert_eq!(parse_issues("[]").unwrap(), []);
     }
 

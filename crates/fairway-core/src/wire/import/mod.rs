@@ -7,9 +7,7 @@ mod record;
 use serde::Serialize;
 
 pub use format::{ImportFormat, ParseError, RecordAtLine, parse};
-pub use issue::{
-    IgnoredKeyView, IssueError, IssueImportReport, IssueRecord, IssueResultView, REQUIRED_KEYS, parse_issues,
-};
+pub use issue::{IssueError, IssueImportReport, IssueRecord, IssueResultView, REQUIRED_KEYS, parse_issues};
 pub use record::{CheckRecord, LinkRecord, Record};
 
 /// The result of an import.
