@@ -1,7 +1,7 @@
 //! Forge scripts: the conformance cases, the built-in script with the real `gh` against a server on the loopback.
 
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -306,6 +306,16 @@ fn github_script_answers(newest: Option<&Path>) {
     let words = ["adapter", "check", "forge", "github", "--remote", address, "--number", "12"];
     github.fairway(&world, "good", &words).exits(0);
     imports_issues(&world, &github, address);
+    // The program is not there: the message says how to come by it.
+    let bare = github.dir.join("bare");
+    fs::create_dir(&bare).unwrap();
+    for program in ["tr", "cut", "sed", "timeout", "awk", "mktemp"] {
+        symlink(Path::new("/usr/bin").join(program), bare.join(program)).unwrap();
+    }
+    let mut without = world.command(in_tree("session-adapters/forge/github.sh"));
+    github.lead(without.args(["find", "x"]), "good");
+    let without = String::from_utf8(without.env("PATH", bare).output().unwrap().stdout).unwrap();
+    assert!(without.contains(r#""why":"missing""#) && without.contains("gh auth login"), "{without}");
     // Nobody is connected: the reason is the network, and the check passes all the same.
     let mut apart = world.command(in_tree("session-adapters/forge/github.sh"));
     github.lead(apart.args(["find", "x"]), "good");
@@ -322,9 +332,18 @@ fn imports_issues(world: &TestProject, github: &Loopback, address: &str) {
     world.git(&world.root(), &["remote", "add", "origin", address]);
     world.git(&world.root(), &["update-ref", "refs/remotes/origin/main", "main"]);
     world.git(&world.root(), &["branch", "--quiet", "--set-upstream-to=origin/main", "main"]);
-    for (token, why) in [("bad", "login"), ("sso", "sso"), ("half", "network")] {
+    let again = "then again: fairway task import --from github --json";
+    for (token, why, hint) in [
+        ("bad", "login", again),
+        ("sso", "sso", again),
+        ("rights", "rights", again),
+        ("slow", "busy", again),
+        ("half", "network", again),
+        ("absent", "missing", "fairway guide backend-scripts"),
+    ] {
         let error = import(token, &["--json"]).refuses(7, "forge_failed").error();
         assert_eq!(error["details"]["why"], why, "{error}");
+        assert!(error["hint"].as_str().unwrap().ends_with(hint), "{error}");
     }
     let planned = import("good", &["--dry-run"]).exits(0);
     assert_eq!(planned.stdout, "would import 101 tasks (101 open)\n", "{planned:?}");

@@ -283,9 +283,9 @@ fn json_that_is_not_an_issue_is_left_out_and_named() {
     }
     insta::assert_snapshot!(said, @"
     line 1: issue 2 has no url, state
-      export the issues with these keys: gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json
+      ask the forge itself: fairway task import --from github
     line 1: the issue has no number, body, labels, url, state
-      export the issues with these keys: gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json
+      ask the forge itself: fairway task import --from github
     ");
     world.run_with_stdin(["task", "import", "--from", "github", "-", "--json"], b"").refuses(2, "invalid_line");
     assert_eq!(world.json(["task", "list", "--all"]), json!([]));

@@ -8,10 +8,6 @@ use crate::domain::landing::{FailedLandCheck, StoppedLanding};
 use crate::domain::pull_request::{ForgeFailure, ForgeWhy};
 use crate::domain::status::TaskStatus;
 
-/// The command that writes what `task import --from github FILE` reads.
-pub(super) const GH_ISSUE_LIST: &str =
-    "gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json";
-
 /// A placeholder for the refused command in a hint that adds flags to it. The command line puts the caller's words there.
 pub const SAME_COMMAND: &str = "fairway …";
 

@@ -19,7 +19,7 @@ use super::sandbox::SandboxClass;
 use super::status::{JobStatus, SessionStatus, TaskStatus};
 use super::{LaneName, Role, SessionId, TaskId, commit_id, plural};
 use crate::env::Timestamp;
-use hints::{GH_ISSUE_LIST, git_in, own_filter};
+use hints::{git_in, own_filter};
 pub use hints::{PULL_REQUEST, SAME_COMMAND, SNAPSHOT};
 use table::refusals;
 
@@ -94,7 +94,7 @@ refusals! {
         None => "the issue".to_owned(),
     }, .keys.join(", "))]
     #[code(Usage, "invalid_line")]
-    #[hint("export the issues with these keys: {GH_ISSUE_LIST}")]
+    #[hint("ask the forge itself: fairway task import --from github")]
     #[details("line": line)]
     IssueKeysMissing { line: usize, number: Option<u64>, keys: Vec<&'static str> },
     /// Invalid combination of arguments, unknown flag or command.
