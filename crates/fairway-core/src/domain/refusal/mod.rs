@@ -19,8 +19,8 @@ use super::sandbox::SandboxClass;
 use super::status::{JobStatus, SessionStatus, TaskStatus};
 use super::{LaneName, Role, SessionId, TaskId, commit_id, plural};
 use crate::env::Timestamp;
-use hints::{git_in, own_filter};
 pub use hints::{PULL_REQUEST, SAME_COMMAND, SNAPSHOT};
+use hints::{git_in, own_filter};
 use table::refusals;
 
 /// The kind of a failure; its number is the exit code.
