@@ -287,6 +287,10 @@ fn hostile_texts_are_arguments_and_markup_free() {
 #[test]
 fn untrusted_program_is_not_run() {
     let world = TestProject::new();
+    let own = "[notify]\nsinks = ['phone']\n[notify.per_sink.phone]\ncommand = 'touch no'\n";
+    fs::write(world.root().join(".fairway.toml"), own).unwrap();
+    world.run(["notify", "--once", "--json"]).refuses(9, "untrusted");
+    world.run(["notify", "--test", "phone", "--json"]).refuses(9, "untrusted");
     fs::write(world.root().join(".fairway.toml"), "[notify]\nsinks = ['command']\ncommand = 'touch no'\n").unwrap();
     for args in [["notify", "--once", "--json"], ["notify", "--follow", "--json"], ["notify", "--test", "--json"]] {
         world.run(args).refuses(9, "untrusted");

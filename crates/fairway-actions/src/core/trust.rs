@@ -1,8 +1,7 @@
 //! Trust in a project's configuration: permission for it to run programs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::iter::empty;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -12,7 +11,7 @@ use fairway_core::adapters::{self, builtin_scripts};
 use fairway_core::config::project::STORE_FILE;
 use fairway_core::config::trust::{self, KeptText, TextTrust, Trust, TrustContent};
 use fairway_core::config::{Layers, Project, Settings};
-use fairway_core::domain::{Event, EventKind, Refusal, secrets};
+use fairway_core::domain::{Event, EventKind, Refusal};
 use fairway_core::env::Env;
 use fairway_core::os::digest::sha256_hex;
 use fairway_core::os::git::{Git, GitError};
@@ -173,7 +172,7 @@ pub fn show(app: &App) -> Result<TrustReport> {
         Trust::Trusted => format!("{} is trusted", app.project.root.display()),
         Trust::Untrusted(why) => format!("not trusted: {why}"),
     }];
-    lines.extend(program_settings(&present.settings).into_iter().map(|(what, value)| format!("{what:<32}{value}")));
+    lines.extend(program_settings(&present).into_iter().map(|(what, value)| format!("{what:<32}{value}")));
     lines.extend(content.scripts.iter().map(|(path, digest)| format!("{:<32}{digest}", display_path(app, path))));
     lines.extend(unknown.iter().map(|path| format!("{:<32}{}", "script of a session", path.display())));
     let text = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -187,7 +186,7 @@ fn document(
     content: &TrustContent,
     session_scripts: &[PathBuf],
 ) -> TrustView {
-    let names = program_settings(&present.settings);
+    let names = program_settings(present);
     TrustView {
         root: app.project.root.clone(),
         trust: state.as_str(),
@@ -199,61 +198,20 @@ fn document(
     }
 }
 
-/// Every setting that names a program or an environment variable, with secrets masked.
-fn program_settings(settings: &Settings) -> Vec<(String, String)> {
-    let mut named = Vec::new();
-    if settings.sessions.default_backend.starts_with("exec:") {
-        named.push(("sessions.default_backend".to_owned(), settings.sessions.default_backend.clone()));
+/// Every setting that needs trust, with secrets masked.
+fn program_settings(present: &Present) -> Vec<(String, String)> {
+    let mut named = trust::values(&present.layers);
+    let Some(rules) = &present.settings.guard else { return named };
+    named.push(("guard.default".to_owned(), rules.default_action.to_string()));
+    for (role, entry) in &rules.roles {
+        let allow = entry.allow.as_ref().map_or_else(|| "all".to_owned(), |allow| allow.join(", "));
+        let deny = entry.deny.join(", ");
+        let deny = if deny.is_empty() { deny } else { format!(", but not {deny}") };
+        named.push((format!("guard.roles.{role}"), format!("allow {allow}{deny}")));
     }
-    for (name, role) in &settings.roles {
-        named.extend(role.backend.clone().map(|backend| (format!("roles.{name}.backend"), backend)));
-        let setup = role.setup.commands();
-        named.extend(launch_settings(&format!("roles.{name}"), role.command.as_deref(), setup, &role.env));
+    for rule in &rules.rules {
+        named.push((format!("guard.rules.{}", rule.name), rule.to_string()));
     }
-    for (name, provider) in &settings.providers {
-        let program = &provider.program;
-        named.extend(launch_settings(&format!("providers.{name}"), program.command.as_deref(), empty(), &program.env));
-    }
-    for (key, commands) in [
-        ("lanes.setup", &settings.lanes.setup),
-        ("lanes.teardown", &settings.lanes.teardown),
-        ("land.checks", &settings.land.checks),
-        ("land.prepare", &settings.land.prepare),
-    ] {
-        named.extend(commands.iter().map(|command| (key.to_owned(), secrets::mask(command))));
-    }
-    named.extend(settings.land.roles.iter().map(|role| ("land.roles".to_owned(), role.to_string())));
-    if let Some(rules) = &settings.guard {
-        named.push(("guard.default".to_owned(), rules.default_action.to_string()));
-        for (role, entry) in &rules.roles {
-            let allow = entry.allow.as_ref().map_or_else(|| "all".to_owned(), |allow| allow.join(", "));
-            let deny = entry.deny.join(", ");
-            let deny = if deny.is_empty() { deny } else { format!(", but not {deny}") };
-            named.push((format!("guard.roles.{role}"), format!("allow {allow}{deny}")));
-        }
-        for rule in &rules.rules {
-            named.push((format!("guard.rules.{}", rule.name), rule.to_string()));
-        }
-    }
-    named.extend(settings.notify.commands().map(|(key, text)| (key, secrets::mask(text))));
-    for (name, backend) in &settings.backends {
-        named.extend(backend.script.clone().map(|script| (format!("backends.{name}.script"), script)));
-        named.extend(backend.socket.clone().map(|socket| (format!("backends.{name}.socket"), socket)));
-    }
-    named
-}
-
-/// The programs and variables of a role or a provider, with secrets masked.
-fn launch_settings<'a>(
-    section: &str,
-    command: Option<&'a str>,
-    setup: impl Iterator<Item = (&'static str, &'a str)>,
-    variables: &BTreeMap<String, String>,
-) -> Vec<(String, String)> {
-    let at = |key: &str| format!("{section}.{key}");
-    let texts = command.map(|text| ("command", text)).into_iter().chain(setup);
-    let mut named: Vec<_> = texts.map(|(key, text)| (at(key), secrets::mask(text))).collect();
-    named.extend(variables.iter().map(|(name, value)| (at(&format!("env.{name}")), secrets::mask_value(name, value))));
     named
 }
 

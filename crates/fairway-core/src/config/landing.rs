@@ -101,13 +101,6 @@ impl LandSettings {
     }
 }
 
-/// The keys that need trust: they name programs, or give agents a permission.
-const TRUSTED_KEYS: [&str; 4] = ["checks", "prepare", "regenerate", "roles"];
-
-pub(super) fn needs_trust(section: &toml::Value) -> bool {
-    TRUSTED_KEYS.iter().any(|key| section.get(key).is_some())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -118,13 +118,6 @@ reader! {
     }
 }
 
-/// The keys that need trust: they name programs, set what programs obey, let them out of the sandbox, or say where files are written or removed.
-const TRUSTED_KEYS: [&str; 6] = ["dir", "regenerable", "setup", "teardown", "setup_outside", "env"];
-
-pub(super) fn needs_trust(section: &toml::Value) -> bool {
-    TRUSTED_KEYS.iter().any(|key| section.get(key).is_some())
-}
-
 #[cfg(test)]
 mod tests {
     use crate::config::Settings;

@@ -112,6 +112,15 @@ impl Layers {
         merged
     }
 
+    /// Merges the configuration files into one table, without the environment.
+    pub(super) fn merged_files(&self) -> Table {
+        let mut merged = Table::new();
+        for table in self.file_tables() {
+            merge(&mut merged, table);
+        }
+        merged
+    }
+
     /// The configuration files with those of their texts that are in force. The files may have changed since they were read.
     pub fn files(&self) -> &[(PathBuf, String)] {
         &self.files
@@ -259,7 +268,7 @@ fn merge(below: &mut Table, above: &Table) {
 
 /// Every value of a table with its dotted path. The name of a list of tables ends in `[]`, and a table that is a value (an
 /// environment) is not entered.
-fn leaves(table: &Table) -> Vec<(String, &Value)> {
+pub(super) fn leaves(table: &Table) -> Vec<(String, &Value)> {
     fn walk<'a>(table: &'a Table, above: &str, found: &mut Vec<(String, &'a Value)>) {
         for (name, value) in table {
             let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };

@@ -5,19 +5,28 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use toml::Value;
+
 pub use super::trust_record::{
     KeptText, TextTrust, TrustContent, digest, is_known_script, remember_script, save_record, trusted_text,
 };
 
+use super::layers::leaves;
 use super::project::normalize;
-use super::{Layers, Project, Settings, landing, lanes, trust_record};
+use super::{Layers, Project, Settings, keys, trust_record};
 use crate::domain::rules::command_line::{LeadingWord, leading_word};
+use crate::domain::secrets;
 use crate::env::Env;
 use crate::os::digest::sha256_hex;
 
-/// The sections that name programs or their environment, or say what an agent may do or who reaches the board.
-const SECTIONS: &[&str] =
-    &["approvals", "backends", "forge", "guard", "identity", "providers", "roles", "sandbox", "serve"];
+/// The sections and keys that name programs or their environment, set what programs obey, let them out of a sandbox, give agents
+/// a permission, or say where files are written and removed, or who reaches the board.
+const NEED_TRUST: &[&str] = &[
+    "approvals", "backends", "forge", "guard", "identity", "land.checks", "land.prepare", "land.regenerate",
+    "land.roles", "lanes.dir", "lanes.env", "lanes.regenerable", "lanes.setup", "lanes.setup_outside",
+    "lanes.teardown", "notify.command", "notify.per_sink.*.command", "providers", "roles", "sandbox", "serve",
+    "sessions.may_start",
+];
 
 /// Whether the programs that the files name may be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,20 +57,39 @@ impl Trust {
     }
 }
 
+/// Whether a value at a dotted path needs trust. A backend is a program where it names a script.
+fn needs_trust(path: &str, value: &Value) -> bool {
+    let is_meant = |pattern: &&str| {
+        let mut steps = path.split('.');
+        pattern.split('.').all(|want| steps.next().is_some_and(|have| want == "*" || want == have))
+    };
+    let is_script = || value.as_str().is_some_and(|backend| backend.starts_with("exec:"));
+    NEED_TRUST.iter().any(is_meant) || path == "sessions.default_backend" && is_script()
+}
+
 /// Whether the configuration files need trust: they name a program, a script or an environment, or set what agents may do.
 pub fn is_needed(layers: &Layers) -> bool {
-    let says_more = |table: &toml::Table| {
-        if table.get("land").is_some_and(landing::needs_trust)
-            || table.get("lanes").is_some_and(lanes::needs_trust)
-            || table.get("notify").is_some_and(|notify| notify.get("command").is_some())
-        {
-            return true;
+    layers.file_tables().any(|table| leaves(table).iter().any(|(path, value)| needs_trust(path, value)))
+}
+
+/// The values of the files that need trust, but for guard rules: each with its key, secrets masked. An element of a list has an
+/// entry of its own, as has a variable of an environment.
+pub fn values(layers: &Layers) -> Vec<(String, String)> {
+    let merged = layers.merged_files();
+    let mut found = leaves(&merged);
+    found.retain(|(path, value)| needs_trust(path, value) && !path.starts_with("guard."));
+    found.sort_by_key(|(path, _)| keys::place_of(path));
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let shown = |(path, value): (String, &Value)| match value {
+        Value::Array(items) => items.iter().map(|item| (path.clone(), secrets::mask(&plain(item)))).collect(),
+        Value::Table(entries) => {
+            let one =
+                |(name, value): (&String, &Value)| (format!("{path}.{name}"), secrets::mask_value(name, &plain(value)));
+            entries.iter().map(one).collect()
         }
-        let Some(sessions) = table.get("sessions") else { return false };
-        let backend = sessions.get("default_backend").and_then(|backend| backend.as_str());
-        backend.is_some_and(|backend| backend.starts_with("exec:")) || sessions.get("may_start").is_some()
+        value => vec![(path, secrets::mask(&plain(value)))],
     };
-    layers.has_any_section(SECTIONS) || layers.file_tables().any(says_more)
+    found.into_iter().flat_map(shown).collect()
 }
 
 /// The texts of the configuration files, and the digests of the scripts that they name now, in the form in which they are
@@ -206,4 +234,20 @@ pub fn record_digest(layers: &Layers) -> Option<String> {
 /// The path of the trust record of this project, whether or not it exists; `None` without a home directory.
 pub fn record_file(env: &Env, project: &Project) -> Option<PathBuf> {
     trust_record::record_path(env, &project.root).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::KEYS;
+
+    /// A key that is added with a program, and is not in the list, would run what a cloned repository brings.
+    #[test]
+    fn every_key_that_names_a_program_needs_trust() {
+        let programs = ["Shell command", "script", "program", "Arguments", "environment", "roles of sessions"];
+        for key in KEYS.iter().filter(|key| programs.iter().any(|word| key.why.contains(word))) {
+            let path = key.path().replace('*', "x");
+            assert!(needs_trust(&path, &Value::String("exec:x".into())), "{path}: {}", key.why);
+        }
+    }
 }
