@@ -249,7 +249,7 @@ fn providers(ctx: &Context) -> Result<BTreeSet<String>> {
 
 /// The built-in sinks of notifications and those of the configuration.
 fn sinks(ctx: &Context) -> Result<BTreeSet<String>> {
-    let mut sinks = set(NotifySink::ALL.iter().map(|sink| sink.as_str()));
+    let mut sinks = set(NotifySink::built_in().into_iter());
     sinks.extend(ctx.app()?.settings.notify.per_sink.keys().cloned());
     Ok(sinks)
 }

@@ -16,7 +16,7 @@ pub(super) fn with_sandbox(failure: Failure, env: &Env) -> Failure {
     let Some(dir) = failure.details["directory"].as_str() else { return failure };
     let of_variable = || session_variables().find(|(_, name)| env.var(name).is_some()).map(|(provider, _)| provider);
     let Some(provider) = env.var(vars::FAIRWAY_PROVIDER).or_else(of_variable) else { return failure };
-    let Some(arguments) = built_in_profiles().remove(provider).and_then(|profile| profile.writable_args) else {
+    let Some(arguments) = built_in_profiles().remove(provider).and_then(|profile| profile.facts.writable_args) else {
         return failure;
     };
     let message = format!("{} (probably forbidden by the sandbox of {provider})", failure.message);

@@ -146,9 +146,6 @@ fn state_text(ctx: &Context, state: &NotifyStateView) -> String {
     let kinds_of = |kinds: &[NeedKind]| list(&kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>(), "none");
     let sinks: Vec<&str> = state.sinks.iter().map(String::as_str).collect();
     let mut text = format!("sinks: {}\n", list(&sinks, "none; set notify.sinks with fairway config edit"));
-    if let Some(kinds) = &state.kinds {
-        let _ = writeln!(text, "kinds: {}", kinds_of(kinds));
-    }
     if let Some(quiet) = &state.quiet {
         let until = state.quiet_until.as_deref().and_then(Timestamp::parse);
         let now = until.map(|at| format!(" (now, until {})", at.to_local())).unwrap_or_default();

@@ -101,7 +101,7 @@ fn session_answers_only_in_a_trusted_role_and_never_itself() {
     };
     inside("s2", &["1", "allow"]).refuses(5, "inside_session");
     let config = world.root().join(".fairway.toml");
-    fs::write(&config, "[approvals]\nroles = [\"lead\"]\n").unwrap();
+    fs::write(&config, "[roles.lead]\nmay = [\"answer\"]\n").unwrap();
     inside("s2", &["1", "allow"]).refuses(5, "inside_session");
     world.run(["trust"]).exits(0);
     inside("s1", &["1", "allow"]).refuses(5, "own_approval");
@@ -111,7 +111,7 @@ fn session_answers_only_in_a_trusted_role_and_never_itself() {
     inside("s1", &["1", "allow", "--session", "s2"]).refuses(5, "own_approval");
     inside("s2", &["1", "allow"]).exits(0);
     // An agent that edits the roles gains nothing.
-    fs::write(&config, "[approvals]\nroles = [\"lead\", \"worker\"]\n").unwrap();
+    fs::write(&config, "[roles.lead]\nmay = [\"answer\"]\n[roles.worker]\nmay = [\"answer\"]\n").unwrap();
     inside("s3", &["2", "allow"]).refuses(5, "inside_session");
     inside("s2", &["2", "deny"]).exits(0);
 }

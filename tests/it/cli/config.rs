@@ -37,7 +37,6 @@ fn every_value_names_its_source() {
     sessions.launch_timeout                "60s"                                                                                                                                                default
     exec.parallel                          256                                                                                                                                                  default
     exec.keep_for                          "14d"                                                                                                                                                default
-    exec.keep_runs                         10000                                                                                                                                                default
     exec.keep_bytes                        "1GiB"                                                                                                                                               default
     hooks.approval_wait                    "50s"                                                                                                                                                default
     agents.unfinished_after                "2m"                                                                                                                                                 default
@@ -45,7 +44,6 @@ fn every_value_names_its_source() {
     agents.continue                        0                                                                                                                                                    default
     agents.resume                          true                                                                                                                                                 default
     agents.unguarded                       "show"                                                                                                                                               default
-    context.pressure                       0.8                                                                                                                                                  default
     gates.done.require                     ["evidence"]                                                                                                                                         default
     gates.merge.require                    ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]                                            default
     lanes.dir                              ".fairway/worktrees"                                                                                                                                 default
@@ -61,29 +59,10 @@ fn every_value_names_its_source() {
     land.width                             1                                                                                                                                                    default
     land.shared                            true                                                                                                                                                 default
     land.keep_agents                       false                                                                                                                                                default
-    land.sign                              false                                                                                                                                                default
     land.trailers                          ["Fairway-Task", "Fairway-Lane", "Assisted-by", "Reviewed-by"]                                                                                       default
     forge.script                           "github"                                                                                                                                             default
     roles.backend.provider                 "p"                                                                                                                                                  [world]/project/.fairway.toml
     roles.backend.env                      { A = "1" }                                                                                                                                          [world]/project/.fairway.toml
-    providers.claude.prompt_args           ["--", "{prompt}"]                                                                                                                                   built in
-    providers.codex.prompt_args            ["--", "{prompt}"]                                                                                                                                   built in
-    providers.gemini.prompt_args           ["--prompt-interactive", "{prompt}"]                                                                                                                 built in
-    providers.codex.writable_args          ["-c", "sandbox_workspace_write.writable_roots={dirs}"]                                                                                              built in
-    providers.claude.resume_args           ["--resume", "{conversation}"]                                                                                                                       built in
-    providers.codex.resume_args            ["resume", "{conversation}"]                                                                                                                         built in
-    providers.copilot.resume_args          ["--resume={conversation}"]                                                                                                                          built in
-    providers.gemini.resume_args           ["--resume", "{conversation}"]                                                                                                                       built in
-    providers.kilo.resume_args             ["--session", "{conversation}"]                                                                                                                      built in
-    providers.kimi.resume_args             ["-r", "{conversation}"]                                                                                                                             built in
-    providers.opencode.resume_args         ["--session", "{conversation}"]                                                                                                                      built in
-    providers.qwen.resume_args             ["--resume", "{conversation}"]                                                                                                                       built in
-    providers.vibe.resume_args             ["--resume", "{conversation}"]                                                                                                                       built in
-    providers.claude.interrupt_keys        ["Escape"]                                                                                                                                           built in
-    providers.codex.interrupt_keys         ["Escape"]                                                                                                                                           built in
-    providers.gemini.interrupt_keys        ["Escape"]                                                                                                                                           built in
-    providers.opencode.interrupt_keys      ["Escape", "Escape"]                                                                                                                                 built in
-    providers.qwen.interrupt_keys          ["Escape"]                                                                                                                                           built in
     providers.claude.trust_question        ["Yes, I trust this", "Do you want to use this API key?"]                                                                                            built in
     providers.codex.trust_question         ["1. Trust and continue", "Hooks need review", "Welcome to Codex, OpenAI"]                                                                           built in
     providers.copilot.trust_question       ["Do you trust the files in"]                                                                                                                        built in
@@ -115,8 +94,6 @@ fn every_value_names_its_source() {
     providers.pi.acp.command               ["pi-acp"]                                                                                                                                           built in
     providers.qwen.acp.command             ["qwen", "--acp"]                                                                                                                                    built in
     providers.vibe.acp.command             ["vibe-acp"]                                                                                                                                         built in
-    providers.kilo.acp.env                 { KILO_PERMISSION = '{"bash":"ask","edit":"ask","webfetch":"ask"}' }                                                                                 built in
-    providers.opencode.acp.env             { OPENCODE_PERMISSION = '{"bash":"ask","edit":"ask","webfetch":"ask"}' }                                                                             built in
     providers.claude.acp.mode              "default"                                                                                                                                            built in
     providers.cline.acp.mode               "act"                                                                                                                                                built in
     providers.codex.acp.mode               "read-only"                                                                                                                                          built in
@@ -135,8 +112,6 @@ fn every_value_names_its_source() {
     review_routes[].paths                  ["a/**"]                                                                                                                                             [world]/project/.fairway.toml
     review_routes[].domain                 "data"                                                                                                                                               [world]/project/.fairway.toml
     notify.sinks                           []                                                                                                                                                   default
-    notify.command_timeout                 "10s"                                                                                                                                                default
-    notify.actions                         false                                                                                                                                                default
     $ fairway config check
     the configuration is good: [world]/project/.fairway.toml, [world]/project/.fairway/local.toml
     not trusted: [world]/project/.fairway.toml has changed since it was trusted
@@ -431,7 +406,7 @@ fn config_edit_needs_a_terminal() {
 fn config_check_says_whether_the_text_is_trusted() {
     let world = TestProject::new();
     assert_eq!(world.json(["config", "check"])["trust"], "not_needed");
-    fs::write(world.root().join(".fairway.toml"), "[approvals]\nroles = [\"lead\"]\n").unwrap();
+    fs::write(world.root().join(".fairway.toml"), "[roles.lead]\nmay = [\"answer\"]\n").unwrap();
     insta::assert_snapshot!(world.transcript(&["fairway config check", "fairway trust", "fairway config check"]), @"
     $ fairway config check
     the configuration is good: [world]/project/.fairway.toml
@@ -445,8 +420,8 @@ fn config_check_says_whether_the_text_is_trusted() {
     fs::write(world.root().join(".fairway.toml"), "[approvals\n").unwrap();
     world.run(["config", "check", "--json"]).refuses(2, "config_invalid");
     let shown: CommandOutput = world.run(["config", "show", "--json"]).exits(0);
-    assert!(shown.stdout.contains("\"approvals.roles\"") && shown.stderr.contains("in force"), "{shown:?}");
-    assert_eq!(shown.json().as_array().unwrap().iter().filter(|one| one["value"] == json!(["lead"])).count(), 1);
+    assert!(shown.stdout.contains("\"roles.lead.may\"") && shown.stderr.contains("in force"), "{shown:?}");
+    assert_eq!(shown.json().as_array().unwrap().iter().filter(|one| one["value"] == json!(["answer"])).count(), 1);
 }
 
 #[test]

@@ -367,7 +367,7 @@ fn agents_land_only_in_a_trusted_role() {
     world.set("FAIRWAY_SESSION_ID", "s1");
     world.run(["land", &task, "--json"]).refuses(5, "inside_session");
     world.run(["land", &task, "--dry-run"]).exits(0);
-    fs::write(world.root().join(".fairway/local.toml"), "[land]\nroles = [\"integrator\"]\n").unwrap();
+    fs::write(world.root().join(".fairway/local.toml"), "[roles.integrator]\nmay = [\"land\"]\n").unwrap();
     world.run(["land", &task, "--json"]).refuses(5, "inside_session");
     let mut trust = world.fairway(["trust"]);
     assert!(trust.env_remove("FAIRWAY_SESSION_ID").status().unwrap().success());

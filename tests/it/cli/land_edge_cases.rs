@@ -513,7 +513,7 @@ fn squash_keeps_authors_messages_and_sign_offs() {
 
 /// A project whose landings are signed, with lanes `c` and `d` that have a commit each; `main` has one that they lack.
 fn signed(format: &str, key: &str) -> TestProject {
-    let world = project(&format!("{NO_GATES}\n[land]\nsign = true\n"));
+    let world = project(&format!("{NO_GATES}\n"));
     for (name, value) in [("gpg.format", format), ("user.signingkey", key)] {
         world.git(&world.root(), &["config", "--global", name, value]);
     }
@@ -523,6 +523,7 @@ fn signed(format: &str, key: &str) -> TestProject {
     fs::write(world.root().join("here.txt"), "1").unwrap();
     world.git(&world.root(), &["add", "--all"]);
     world.git(&world.root(), &["commit", "--quiet", "--message=here"]);
+    world.git(&world.root(), &["config", "--global", "commit.gpgsign", "true"]);
     world
 }
 

@@ -74,7 +74,7 @@ fn state(world: &TestProject) -> (String, i64) {
 
 #[test]
 fn item_is_sent_once_to_each_sink_and_again_only_as_another_item() {
-    let world = world("sinks = ['desktop', 'command']\ncommand = 'sink.sh'");
+    let world = world("sinks = ['desktop', 'command']\n[notify.per_sink.command]\ncommand = 'sink.sh'");
     approval(&world);
     let sent = world.run(["notify", "--once"]).exits(0).stdout;
     assert_eq!(sent, "desktop: project: approval (m1): sent\ncommand: project: approval (m1): sent\n");
@@ -96,7 +96,7 @@ fn item_is_sent_once_to_each_sink_and_again_only_as_another_item() {
 
 #[test]
 fn another_question_of_the_same_session_is_another_item() {
-    let world = world("sinks = ['command']\ncommand = 'sink.sh'\nkinds = ['question']");
+    let world = world("sinks = ['command']\n[notify.per_sink.command]\ncommand = 'sink.sh'\nkinds = ['question']");
     for question in ["which currency?", "which currency?", "which country?"] {
         world.write_rows(&format!(
             "UPDATE agent_sessions SET activity = 'requires_action', activity_source = 'x', activity_at = 1, \
@@ -110,7 +110,7 @@ fn another_question_of_the_same_session_is_another_item() {
 
 #[test]
 fn eight_senders_at_once_send_each_item_once() {
-    let world = world("sinks = ['command']\ncommand = 'sink.sh'");
+    let world = world("sinks = ['command']\n[notify.per_sink.command]\ncommand = 'sink.sh'");
     for _ in 0..4 {
         approval(&world);
     }
@@ -130,7 +130,9 @@ fn eight_senders_at_once_send_each_item_once() {
 #[test]
 fn item_that_is_settled_before_it_is_sent_is_not_sent() {
     // The first delivery answers the second request.
-    let world = world("sinks = ['command']\ncommand = 'sink.sh; \"$FAIRWAY_BIN\" approvals answer 2 deny >/dev/null'");
+    let world = world(
+        "sinks = ['command']\n[notify.per_sink.command]\ncommand = 'sink.sh; \"$FAIRWAY_BIN\" approvals answer 2 deny >/dev/null'",
+    );
     let mut command = world.fairway(["notify", "--once", "--quiet"]);
     approval(&world);
     approval(&world);
@@ -140,7 +142,8 @@ fn item_that_is_settled_before_it_is_sent_is_not_sent() {
 
 #[test]
 fn failures_are_retried_with_growing_delays_and_end_in_doctor() {
-    let world = world("sinks = ['command']\ncommand = 'sink.sh; echo secret-address >&2; exit 22'");
+    let world =
+        world("sinks = ['command']\n[notify.per_sink.command]\ncommand = 'sink.sh; echo secret-address >&2; exit 22'");
     approval(&world);
     for (attempt, delay) in [(1, 10), (2, 30), (3, 90), (4, 270)] {
         let run = world.run(["notify", "--once"]).exits(7);
@@ -174,7 +177,7 @@ fn failures_are_retried_with_growing_delays_and_end_in_doctor() {
 
 #[test]
 fn program_that_hangs_is_ended_at_its_time_limit_and_keeps_other_sinks_free() {
-    let world = world("sinks = ['command', 'desktop']\ncommand = 'sleep 300'\ncommand_timeout = '200ms'");
+    let world = world("sinks = ['command', 'desktop']\n[notify.per_sink.command]\ncommand = 'sleep 300'");
     for _ in 0..3 {
         approval(&world);
     }
@@ -185,16 +188,16 @@ fn program_that_hangs_is_ended_at_its_time_limit_and_keeps_other_sinks_free() {
         attempts.iter().filter(|one| one["sink"] == sink).map(|one| one["state"].clone()).collect::<Vec<_>>()
     };
     assert_eq!((of("command"), of("desktop")), (vec![json!("retry")], vec![json!("sent"); 3]));
-    assert!(run.stdout.contains("took longer than 0.2 s"), "{run:?}");
+    assert!(run.stdout.contains("took longer than 10 s"), "{run:?}");
 }
 
 #[test]
 fn sender_that_dies_with_a_claimed_item_leaves_it_to_the_next_one() {
-    let world = world("sinks = ['command']\ncommand = 'cat >/dev/null; kill -9 $PPID'");
+    let world = world("sinks = ['command']\n[notify.per_sink.command]\ncommand = 'cat >/dev/null; kill -9 $PPID'");
     approval(&world);
     assert_eq!(world.run(["notify", "--once"]).code, None);
     assert_eq!(state(&world), ("claimed".to_owned(), 1));
-    configure(&world, "sinks = ['command']\ncommand = 'sink.sh'");
+    configure(&world, "sinks = ['command']\n[notify.per_sink.command]\ncommand = 'sink.sh'");
     assert_eq!(world.run(["notify", "--once"]).exits(0).stdout, "");
     // The time limits of program and sender, and thirty seconds.
     world.advance_clock(50);
@@ -205,7 +208,9 @@ fn sender_that_dies_with_a_claimed_item_leaves_it_to_the_next_one() {
 #[test]
 fn quiet_window_holds_items_and_ends_with_a_summary_of_those_that_are_open() {
     // The clock of the tests begins at midnight.
-    let world = world("sinks = ['command']\ncommand = 'sink.sh'\nquiet = '22:00-07:00'\nquiet_kinds = ['blocked']");
+    let world = world(
+        "sinks = ['command']\nquiet = '22:00-07:00'\nquiet_kinds = ['blocked']\n[notify.per_sink.command]\ncommand = 'sink.sh'",
+    );
     for _ in 0..3 {
         approval(&world);
         let run = world.run(["notify", "--once"]).exits(0);
@@ -237,7 +242,7 @@ fn quiet_window_holds_items_and_ends_with_a_summary_of_those_that_are_open() {
 #[test]
 fn sinks_have_kinds_and_actions_of_their_own() {
     let world = world(
-        "sinks = ['command', 'phone']\ncommand = 'sink.sh'\nkinds = ['approval', 'blocked']\n\
+        "sinks = ['command', 'phone']\n[notify.per_sink.command]\ncommand = 'sink.sh'\nkinds = ['approval', 'blocked']\n\
          [notify.per_sink.phone]\ncommand = 'cat >>phone.log'\nkinds = ['approval']\nactions = true",
     );
     show_page(&world, "http://fairway-1.localhost:1", "https://10.0.0.1:7431");
@@ -267,7 +272,11 @@ fn sinks_have_kinds_and_actions_of_their_own() {
     assert_eq!(part["actions"][0]["body"], Value::Null, "the line hides the line break");
     assert!(part["actions"][0]["form"].is_string() && part["actions"][1]["body"].is_string());
     let state = world.json(["notify"]);
-    assert_eq!(state["per_sink"], json!([{ "sink": "phone", "kinds": ["approval"], "actions": true }]), "{state}");
+    let own = json!([
+        { "sink": "command", "kinds": ["approval", "blocked"], "actions": false },
+        { "sink": "phone", "kinds": ["approval"], "actions": true },
+    ]);
+    assert_eq!(state["per_sink"], own, "{state}");
     world.run(["notify", "--test", "phone"]).exits(0);
     assert!(read("phone.log").ends_with("\"actions\":[]}\n"));
 }
@@ -291,7 +300,11 @@ fn untrusted_program_is_not_run() {
     fs::write(world.root().join(".fairway.toml"), own).unwrap();
     world.run(["notify", "--once", "--json"]).refuses(9, "untrusted");
     world.run(["notify", "--test", "phone", "--json"]).refuses(9, "untrusted");
-    fs::write(world.root().join(".fairway.toml"), "[notify]\nsinks = ['command']\ncommand = 'touch no'\n").unwrap();
+    fs::write(
+        world.root().join(".fairway.toml"),
+        "[notify]\nsinks = ['command']\n[notify.per_sink.command]\ncommand = 'touch no'\n",
+    )
+    .unwrap();
     for args in [["notify", "--once", "--json"], ["notify", "--follow", "--json"], ["notify", "--test", "--json"]] {
         world.run(args).refuses(9, "untrusted");
     }
@@ -302,7 +315,7 @@ fn untrusted_program_is_not_run() {
     assert!(world.root().join("no").exists());
     // A script inside the project is trusted with its bytes.
     script(&world.root().join("sink.sh"), "touch yes");
-    configure(&world, "sinks = ['command']\ncommand = './sink.sh'");
+    configure(&world, "sinks = ['command']\n[notify.per_sink.command]\ncommand = './sink.sh'");
     world.run(["notify", "--test"]).exits(0);
     script(&world.root().join("sink.sh"), "touch other");
     world.run(["notify", "--test", "--json"]).refuses(9, "untrusted");
@@ -381,7 +394,7 @@ impl Drop for Follower {
 
 #[test]
 fn follower_sends_on_events_on_deaths_and_on_expired_leases_and_sleeps_between_them() {
-    let world = world("sinks = ['command']\ncommand = 'sink.sh'");
+    let world = world("sinks = ['command']\n[notify.per_sink.command]\ncommand = 'sink.sh'");
     world.real_time();
     world.run(["task", "add", "T-1", "t"]).exits(0);
     world.run(["task", "add", "T-2", "t"]).exits(0);
@@ -418,7 +431,7 @@ fn follower_sends_on_events_on_deaths_and_on_expired_leases_and_sleeps_between_t
 
 #[test]
 fn server_sends_as_well() {
-    let world = world("sinks = ['desktop', 'command', 'bell']\ncommand = 'sink.sh'");
+    let world = world("sinks = ['desktop', 'command', 'bell']\n[notify.per_sink.command]\ncommand = 'sink.sh'");
     approval(&world);
     let mut server = world.fairway(["serve"]).stdout(Stdio::null()).spawn().unwrap();
     let since = Instant::now();
@@ -468,7 +481,7 @@ fn example_scripts_send_to_a_service_with_the_secret_from_a_file() {
     // On the desktop the button that a person presses is posted on this machine.
     script(&world.dir().join("bin/notify-send"), "case \"$*\" in *--action=deny=Deny*) echo deny ;; esac");
     let settings = format!(
-        "sinks = ['desk']\nactions = true\n[notify.per_sink.desk]\ncommand = '{}'",
+        "sinks = ['desk']\n[notify.per_sink.desk]\ncommand = '{}'\nactions = true",
         example("desktop.sh").display()
     );
     configure(&world, &settings);
@@ -479,7 +492,7 @@ fn example_scripts_send_to_a_service_with_the_secret_from_a_file() {
     world.run(["approvals", "answer", &id, "deny"]).exits(0);
     for (script, path) in [("webhook.sh", "/hook/topic"), ("ntfy.sh", "/hook"), ("slack.sh", "/hook/topic")] {
         let settings = format!(
-            "sinks = ['command']\ncommand = '{}'\nactions = {}",
+            "sinks = ['command']\n[notify.per_sink.command]\ncommand = '{}'\nactions = {}",
             example(script).display(),
             script == "ntfy.sh"
         );

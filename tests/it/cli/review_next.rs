@@ -167,17 +167,14 @@ fn patch_that_did_not_fit_in_does_not_count_as_seen() {
 
 #[test]
 fn card_tells_what_was_asked_and_what_it_would_do() {
-    let config = "\n[[review.consequences]]\nkind = 'costs-money'\npaths = ['infra/**']\n";
-    let world = project(&format!("{NO_GATES}{config}"));
+    let world = project(NO_GATES);
     fixtures::add_session(&world, "rosa", "reviewer", None);
     world.run(["lane", "add", "ui", "--create-worktree"]).exits(0);
     world.run(["task", "add", "Carts", "--lane", "ui", "--body", "Count.\nTwice.", "--check", "unit=true"]).exits(0);
     world.run(["task", "add", "Later", "--depends-on", "T-1"]).exits(0);
     world.run(["claim", "T-1"]).exits(0);
     let dir = lane_dir(&world, "ui");
-    fs::create_dir_all(dir.join("infra")).unwrap();
-    let tip =
-        commit(&world, "ui", &[("infra/main.tf", "x\n"), ("Cargo.toml", "[package]\n"), ("a\u{1b}[2J", "\u{1b}[2J\n")]);
+    let tip = commit(&world, "ui", &[("Cargo.toml", "[package]\n"), ("a\u{1b}[2J", "\u{1b}[2J\n")]);
     world.run(["evidence", "run", "T-1", "--check", "unit"]).exits(0);
     world.run(["task", "submit", "T-1", "--commit", &tip]).exits(0);
     world.run(["review", "request", "T-1", "--reviewer", "rosa"]).exits(0);
@@ -190,7 +187,6 @@ fn card_tells_what_was_asked_and_what_it_would_do() {
         "evidence:   test pass, observed: true\n",
         "review:     requested in general by rosa\n",
         "would:      dependencies: Cargo.toml\n",
-        "would:      costs-money: infra/main.tf\n",
         "\napprove: fairway review record T-1 --verdict approve --commit ",
         "\nask for changes: fairway review record T-1 --verdict changes --commit ",
         "\nsee it later: fairway review next --defer T-1\n",

@@ -56,8 +56,6 @@ fn gc_removes_the_oldest_jobs_over_each_limit() {
         (place.rows().len(), did["bytes"].as_u64().unwrap())
     };
     assert_eq!(left(""), (6, 0));
-    let (count, bytes) = left("keep_runs = 5");
-    assert!(count == 5 && bytes >= 1_000, "{count} {bytes}");
     // The last four have 3,000 to 6,000 bytes.
     assert_eq!(left("keep_bytes = \"18000\"").0, 4);
     assert_eq!(place.rows()[0].id, rows[2].id);
@@ -66,12 +64,12 @@ fn gc_removes_the_oldest_jobs_over_each_limit() {
     assert_eq!(left("").0, 3);
     assert_eq!(fs::read_dir(place.dir.join(".fairway/runs")).unwrap().count(), 3);
     // Reconcile does it as well.
-    fs::write(place.dir.join(".fairway.toml"), "[exec]\nkeep_runs = 1\n").unwrap();
+    fs::write(place.dir.join(".fairway.toml"), "[exec]\nkeep_bytes = \"6000\"\n").unwrap();
     place.run(["session", "reconcile", "--dry-run"]).exits(0);
     assert_eq!(place.rows().len(), 3);
     place.run(["session", "reconcile"]).exits(0);
     assert_eq!(place.rows().len(), 1);
-    for bad in ["parallel = 0", "keep_runs = -1", "keep_bytes = \"much\"", "keep_for = \"long\"", "keep = 1"] {
+    for bad in ["parallel = 0", "keep_bytes = \"much\"", "keep_for = \"long\"", "keep = 1"] {
         fs::write(place.dir.join(".fairway.toml"), format!("[exec]\n{bad}\n")).unwrap();
         place.run(["exec", "list", "--json"]).refuses(2, "config_invalid");
     }

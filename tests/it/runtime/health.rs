@@ -111,17 +111,6 @@ fn full_context_is_told_once_until_it_was_emptier() {
 }
 
 #[test]
-fn how_full_is_full_is_a_setting() {
-    let world = TestProject::new();
-    fixtures::add_session(&world, "s1", "r", None);
-    let config = world.root().join(".fairway.toml");
-    let text = fs::read_to_string(&config).unwrap();
-    fs::write(&config, format!("{text}\n[context]\npressure = 0.5\n")).unwrap();
-    assert_eq!(heartbeat(&app(&world), &beat(Some(0.5))).unwrap().document["pressed"], true);
-    assert_eq!(session(&world, "s1")["context_usage"], 0.5);
-}
-
-#[test]
 fn pushed_context_is_one_system_prompt() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "r", None);

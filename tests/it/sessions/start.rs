@@ -250,7 +250,7 @@ fn start_is_refused_before_any_effect_when_the_claim_would_be() {
 #[test]
 fn session_may_start_sessions_only_in_a_named_role() {
     let world = world();
-    world.configure("[project]\nbase_branch = \"main\"\n[sessions]\nmay_start = [\"lead\"]\n");
+    world.configure("[project]\nbase_branch = \"main\"\n[roles.lead]\nmay = [\"start\"]\n");
     world.run(["trust"]).exits(0);
     world.launch(&["--role", "lead", "--name", "boss", "--", "sleep", "600"]);
     world.launch(&["--role", "agent", "--name", "worker", "--", "sleep", "600"]);

@@ -47,8 +47,11 @@ fn is_still(pid: i32) {
 #[test]
 fn events_deaths_and_sizes_are_shown_and_nothing_costs_nothing() {
     let world = world();
-    fs::write(world.root().join(".fairway/local.toml"), "[notify]\nsinks = [\"bell\"]\nkinds = [\"question\"]\n")
-        .unwrap();
+    fs::write(
+        world.root().join(".fairway/local.toml"),
+        "[notify]\nsinks = [\"bell\"]\n[notify.per_sink.bell]\nkinds = [\"question\"]\n",
+    )
+    .unwrap();
     let window = Window::open(&world, 80, 24);
     window.types("fairway top");
     window.shows("READY (1)");

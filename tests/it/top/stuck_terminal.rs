@@ -142,7 +142,7 @@ fn program_of_a_sink_that_hangs_delays_neither_the_board_nor_its_end() {
     let world = Sessions::new();
     let file = world.dir().join("hung");
     let text = format!(
-        "[notify]\nsinks = ['command']\ncommand = 'echo $$ >{0}.part; mv {0}.part {0}; exec sleep 300'\ncommand_timeout = '5m'\n",
+        "[notify]\nsinks = ['command']\n[notify.per_sink.command]\ncommand = 'echo $$ >{0}.part; mv {0}.part {0}; exec sleep 300'\n",
         file.display()
     );
     fs::write(world.root().join(".fairway.toml"), text).unwrap();
@@ -162,5 +162,6 @@ fn program_of_a_sink_that_hangs_delays_neither_the_board_nor_its_end() {
     let since = Instant::now();
     assert!(top.ends().success());
     assert!(since.elapsed() < PATIENCE, "{:?}", since.elapsed());
-    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+    // Its time limit may have ended it by now.
+    let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
 }

@@ -65,11 +65,11 @@ pub fn proof(env: &Env, settings: &Settings, name: &str) -> Option<AgentProof> {
 
 fn candidate(env: &Env, settings: &Settings, name: &str, is_named: bool) -> Result<Candidate, Refusal> {
     let entry = settings.provider(name);
-    let AcpProfile { command, env: own, mode, .. } = entry.profile.acp.clone().unwrap_or_default();
+    let AcpProfile { command, mode, facts, .. } = entry.profile.acp.clone().unwrap_or_default();
     let Some(command) = command.filter(|words| !words.is_empty()) else {
         return Err(Refusal::NoStructuredProgram { provider: name.to_owned() });
     };
-    let own = own.unwrap_or_default();
+    let own = facts.env.unwrap_or_default();
     let mut all = own.clone();
     all.extend(entry.program.env);
     let profile_env = own.into_keys().filter_map(|key| Some((key.clone(), all.get(&key)?.clone()))).collect();

@@ -206,7 +206,7 @@ impl StoreSink {
             Report::ContextUsage(share) => {
                 self.app.transaction(|tx| {
                     let session = lookup::session(tx, &self.id)?;
-                    runtime::report_context_usage(&self.app, tx, &session, *share)
+                    runtime::report_context_usage(tx, &session, *share)
                 })?;
                 Ok(SinkReply::default())
             }

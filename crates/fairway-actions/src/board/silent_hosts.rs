@@ -9,7 +9,6 @@ use anyhow::Result;
 use super::facts::Facts;
 use super::need::Need;
 use crate::App;
-use fairway_core::config::StaleAfter;
 use fairway_core::domain::need::NeedKind;
 use fairway_core::domain::other_host::OtherHost;
 use fairway_core::domain::session_facts::SessionOverview;
@@ -43,7 +42,7 @@ impl SilentHosts {
 
 /// Finds the silent hosts that share the store. A store in a file has none.
 pub(crate) fn find(app: &App) -> Result<SilentHosts> {
-    let (Some(own), StaleAfter::After(limit), true) =
+    let (Some(own), Some(limit), true) =
         (host::identity().id, app.settings.sessions.stale_after, app.settings.store.is_on_server())
     else {
         return Ok(SilentHosts::default());
@@ -78,7 +77,7 @@ const MAX_MOVABLE: usize = 3;
 
 /// One item for each silent host with open sessions, claims or active jobs.
 pub(super) fn silent_host_needs(app: &App, facts: &Facts) -> Vec<Need> {
-    let StaleAfter::After(limit) = app.settings.sessions.stale_after else { return Vec::new() };
+    let Some(limit) = app.settings.sessions.stale_after else { return Vec::new() };
     let silent = facts.hosts.iter().filter(|host| silence(app, host) > limit);
     silent.filter_map(|host| silent_host_need(facts, host, limit)).collect()
 }
@@ -97,7 +96,7 @@ pub(super) fn host_of_session(facts: &Facts, id: &str) -> Option<OtherHost> {
 
 /// When the next host becomes silent, unless it is heard of again.
 pub(super) fn next_silence(app: &App, facts: &Facts) -> Option<Timestamp> {
-    let StaleAfter::After(limit) = app.settings.sessions.stale_after else { return None };
+    let Some(limit) = app.settings.sessions.stale_after else { return None };
     let left = |host: &Host| (limit + Duration::from_millis(1)).checked_sub(silence(app, host));
     let used = facts.hosts.iter().filter(|host| Use::of(facts, host).is_some());
     used.filter_map(left).min().map(|left| facts.now.plus(left))

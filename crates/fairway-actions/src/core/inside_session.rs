@@ -4,9 +4,9 @@
 use anyhow::Result;
 
 use crate::App;
-use fairway_core::config::trust;
+use fairway_core::config::{Permission, trust};
 use fairway_core::domain::job::Job;
-use fairway_core::domain::{Refusal, Role, RoutingKey, RunId, SessionId};
+use fairway_core::domain::{Refusal, RoutingKey, RunId, SessionId};
 use fairway_core::env::{Env, vars};
 use fairway_core::os::process::{self, ProcessKey};
 use fairway_core::os::terminal::confirm;
@@ -54,9 +54,9 @@ fn refuse_at(env: &Env, place: CallPlace, command: &'static str) -> Result<()> {
     }
 }
 
-/// Like [`refuse`], but allows a session that calls under its own id and has one of these roles. The texts of the configuration
+/// Like [`refuse`], but allows a session that calls under its own id and whose role has this permission. The texts of the configuration
 /// that are in force must be trusted, because otherwise an agent could give its role this permission.
-pub fn refuse_unless_role(app: &App, command: &'static str, roles: &[Role]) -> Result<()> {
+pub fn refuse_unless_permitted(app: &App, command: &'static str, needed: Permission) -> Result<()> {
     let refused = || Err(Refusal::InsideSession { command }.into());
     let known = match place(app) {
         CallPlace::Outside => return Ok(()),
@@ -68,7 +68,8 @@ pub fn refuse_unless_role(app: &App, command: &'static str, roles: &[Role]) -> R
         return refused();
     }
     let role = app.read(|tx| Ok(sessions::find(tx, acting)?.map(|session| session.role)))?;
-    if role.is_some_and(|role| roles.contains(&role)) { Ok(()) } else { refused() }
+    let entry = role.and_then(|role| app.settings.roles.get(role.as_str()));
+    if entry.is_some_and(|entry| entry.may.contains(&needed)) { Ok(()) } else { refused() }
 }
 
 /// Whether this process has an environment variable of a session, or [`place`] finds it inside a session or cannot tell.

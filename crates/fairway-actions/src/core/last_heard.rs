@@ -4,7 +4,6 @@
 use anyhow::Result;
 
 use super::app::App;
-use fairway_core::config::StaleAfter;
 use fairway_core::domain::ended_by::GIVEN_UP_REASON;
 use fairway_core::domain::excerpt::excerpt;
 use fairway_core::domain::job::Job;
@@ -45,10 +44,7 @@ impl LastHeard {
 
     /// Whether the last write is at most `sessions.stale_after` ago; always true when that setting is `off`.
     pub fn is_recent(self, app: &App) -> bool {
-        match app.settings.sessions.stale_after {
-            StaleAfter::After(limit) => self.now.since(self.at) <= limit,
-            StaleAfter::Never => true,
-        }
+        app.settings.sessions.stale_after.is_none_or(|limit| self.now.since(self.at) <= limit)
     }
 
     pub fn age(self) -> String {

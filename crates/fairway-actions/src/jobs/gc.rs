@@ -19,6 +19,8 @@ use fairway_core::wire::JobGcView;
 
 /// Jobs deleted in one transaction.
 const BATCH_SIZE: usize = 100;
+/// Finished jobs that are kept.
+const MAX_FINISHED: usize = 10_000;
 /// After how many jobs a garbage collection is considered.
 const GC_EVERY_JOBS: i64 = 32;
 
@@ -72,11 +74,10 @@ pub fn gc_if_due(app: &App, seq: i64) {
         return;
     }
     let settings = &app.settings.jobs;
-    let many = i64::try_from(settings.keep_runs).unwrap_or(i64::MAX);
     let due = app.read(|tx| {
         let (count, first) = jobs::count_finished(tx)?;
         let old = settings.keep_for.zip(first).is_some_and(|(age, first)| app.env.now().since(first) > age);
-        Ok(old || count > many || settings.keep_bytes.is_some())
+        Ok(old || usize::try_from(count).is_ok_and(|count| count > MAX_FINISHED) || settings.keep_bytes.is_some())
     });
     if due.unwrap_or(false) {
         let _ = collect(app);
@@ -85,7 +86,7 @@ pub fn gc_if_due(app: &App, seq: i64) {
 
 fn plan(app: &App) -> Result<GcReport> {
     let settings = &app.settings.jobs;
-    let limits = Limits { age: settings.keep_for, count: settings.keep_runs, bytes: settings.keep_bytes };
+    let limits = Limits { age: settings.keep_for, count: MAX_FINISHED, bytes: settings.keep_bytes };
     let kept = app.read(|tx| Ok(jobs::finished_sizes(tx)?))?;
     let found: Vec<Finished> = kept
         .iter()

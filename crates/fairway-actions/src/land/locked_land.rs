@@ -133,7 +133,7 @@ impl LockedLand<'_> {
         let made = {
             let merges =
                 candidate::open_merges(self.app, &self.git)?.writing_to_project().with_attributes_of(&top.commit);
-            let (sign, generated) = (self.app.settings.land.sign, regenerate::files(self.app));
+            let (sign, generated) = (self.git.signs_commits()?, regenerate::files(self.app));
             let project = self.git.asking(self.app.env.terminal.stdin);
             let maker = CandidateMaker { project, merges: merges.git(), sign, generated: &generated };
             match candidate::make(self.app, &maker, &unit, &top.commit)? {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::inside_session;
 use crate::{Answer, App};
+use fairway_core::config::Permission;
 use fairway_core::domain::{Event, EventKind, Refusal};
 use fairway_core::env::Timestamp;
 use fairway_core::os::files;
@@ -68,7 +69,7 @@ pub fn pause(app: &App, reason: Option<String>) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
-    inside_session::refuse_unless_role(app, "fairway land pause", &app.settings.land.roles)?;
+    inside_session::refuse_unless_permitted(app, "fairway land pause", Permission::Land)?;
     let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
     if reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON_BYTES) {
         let why = format!("is longer than {MAX_REASON_BYTES} bytes");
@@ -97,7 +98,7 @@ pub fn resume(app: &App) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
-    inside_session::refuse_unless_role(app, "fairway land resume", &app.settings.land.roles)?;
+    inside_session::refuse_unless_permitted(app, "fairway land resume", Permission::Land)?;
     let path = path(app);
     let was_paused = match fs::remove_file(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => false,

@@ -13,6 +13,7 @@ use crate::core::{inside_session, lookup, trust};
 use crate::queue::landing_unit::project_git;
 use crate::queue::review::comments;
 use fairway_core::adapters::forge::Forge;
+use fairway_core::config::Permission;
 use fairway_core::domain::pull_request::{ForgeWhy, LanePullRequest, MARK, PullRequestState};
 use fairway_core::domain::refusal::PULL_REQUEST;
 use fairway_core::domain::review::{CommentStatus, Review, Verdict};
@@ -37,7 +38,7 @@ impl<'a> Post<'a> {
     /// # Errors
     /// `not_found` without an open one; `inside_session`, `untrusted`.
     pub fn prepare(app: &'a App, id: &TaskId) -> Result<Self> {
-        inside_session::refuse_unless_role(app, "fairway review record --post", &app.settings.land.roles)?;
+        inside_session::refuse_unless_permitted(app, "fairway review record --post", Permission::Land)?;
         let (lane, pull) = app.read(|tx| {
             let lane = lookup::lane_of(tx, &lookup::task(tx, id)?)?;
             let pull = lane.as_ref().map(|lane| pull_requests::open_of(tx, &lane.name)).transpose()?.flatten();

@@ -13,6 +13,7 @@ use super::{candidate, check_log, dry_run, finish, lock, pause, recovery, report
 use crate::core::{inside_session, trust};
 use crate::queue::landing_unit::project_git;
 use crate::{Answer, App};
+use fairway_core::config::Permission;
 use fairway_core::wire::{LandView, LandingView};
 
 /// Lands work. `say` gets lines about the progress, and `may_push` decides on each push. The second value is the exit code of
@@ -29,7 +30,7 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayP
     if request.dry_run {
         return dry_run::plan(app, request, &git);
     }
-    inside_session::refuse_unless_role(app, "fairway land", &app.settings.land.roles)?;
+    inside_session::refuse_unless_permitted(app, "fairway land", Permission::Land)?;
     let proposes = request.proposes(app);
     if app.settings.land.names_programs() || proposes {
         trust::require(app)?;

@@ -21,6 +21,7 @@ use crate::queue::landing_unit::{Member, Unit, project_git};
 use crate::sessions::prompt;
 use crate::{Answer, App};
 use fairway_core::adapters::forge::Forge;
+use fairway_core::config::Permission;
 use fairway_core::domain::excerpt::excerpt;
 use fairway_core::domain::landing::{Landing, LandingState};
 use fairway_core::domain::lane::LaneStatus;
@@ -52,7 +53,7 @@ pub fn sync(app: &App, say: &dyn Fn(&str)) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
-    inside_session::refuse_unless_role(app, "fairway pr sync", &app.settings.land.roles)?;
+    inside_session::refuse_unless_permitted(app, "fairway pr sync", Permission::Land)?;
     let open = app.read(|tx| open_here(app, tx))?;
     let mut synced = PullSyncsView::default();
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! The configuration of the boundary to agent runtimes: hooks, context, identity, and agents without a guard.
+//! The configuration of the boundary to agent runtimes: hooks, identity, and agents without a guard.
 
 use std::time::Duration;
 
@@ -12,23 +12,6 @@ section! {
     pub struct HookSettings {
         /// How long a hook waits for `approvals answer` before the provider asks.
         pub approval_wait: Duration = "50s",
-    }
-}
-
-section! {
-    /// The settings of an agent's context.
-    #[derive(Debug, Clone, PartialEq)]
-    pub struct ContextSettings {
-        /// How full a context is when its session is asked to hand over, 0 to 1.
-        pub pressure: f64 as Pressure = 0.8,
-    }
-}
-
-reader! {
-    Pressure(f64) -> f64, Form::Share;
-    |share: &f64| {
-        let is_share = *share > 0.0 && *share <= 1.0;
-        if is_share { Ok(*share) } else { Err(format!("must be above 0 and at most 1, not {share}")) }
     }
 }
 
@@ -113,12 +96,8 @@ mod tests {
     use crate::config::Settings;
 
     #[test]
-    fn agent_settings_have_defaults_and_a_wrong_pressure_is_named() {
+    fn agent_settings_have_defaults() {
         let usual = Settings::parse("").unwrap();
         assert_eq!(usual.hooks.approval_wait.as_secs(), 50);
-        for pressure in ["0.0", "1.1", "nan"] {
-            let (key, _) = Settings::parse(&format!("context.pressure = {pressure}")).unwrap_err();
-            assert_eq!(key, "context.pressure");
-        }
     }
 }

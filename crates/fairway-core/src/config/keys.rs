@@ -7,11 +7,10 @@ use super::guard::{RawRole, RawRule, RawSection};
 use super::section::{Key, Section};
 use super::sections::{DoneGates, MergeGates};
 use super::{
-    AcpProfile, AgentSettings, ApprovalSettings, Backend, BudgetSettings, CheckSettings, ClaimSettings,
-    ConsequenceRule, ContextSettings, ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings,
-    LaneSettings, NotifySettings, OneSink, OverlapSettings, ProgramSettings, ProjectSettings, ProviderProfile,
-    ProviderSettings, ReviewRoute, ReviewSettings, RoleSettings, SandboxSettings, ServeSettings, SessionSettings,
-    SetupSettings, StoreSettings, TaskSettings,
+    AcpProfile, AgentSettings, Backend, BudgetSettings, CheckSettings, ClaimSettings, ForgeSettings, HookSettings,
+    IdentitySettings, JobSettings, LandSettings, LaneSettings, NotifySettings, OneSink, OverlapSettings,
+    ProgramSettings, ProjectSettings, ProviderProfile, ProviderSettings, ReviewRoute, ReviewSettings, RoleSettings,
+    SandboxSettings, ServeSettings, SessionSettings, SetupSettings, StoreSettings, TaskSettings,
 };
 
 /// The sections, in the order of the example file.
@@ -22,14 +21,11 @@ const SECTIONS: &[(&str, &[Key])] = &[
     ("claims", ClaimSettings::KEYS),
     ("overlap", OverlapSettings::KEYS),
     ("review", ReviewSettings::KEYS),
-    ("review.consequences[]", ConsequenceRule::KEYS),
     ("sessions", SessionSettings::KEYS),
     ("exec", JobSettings::KEYS),
     ("hooks", HookSettings::KEYS),
-    ("approvals", ApprovalSettings::KEYS),
     ("agents", AgentSettings::KEYS),
     ("budgets", BudgetSettings::KEYS),
-    ("context", ContextSettings::KEYS),
     ("identity", IdentitySettings::KEYS),
     ("guard", RawSection::KEYS),
     ("guard.roles.*", RawRole::KEYS),
@@ -82,24 +78,38 @@ pub static KEYS: [Key; COUNT] = {
 
 /// Keys that earlier versions had, or sections of them, and what to do without.
 const LEFT: &[(&str, &str)] = &[
+    ("approvals.roles", PERMISSION),
+    ("backends.*.stale_after", "set sessions.stale_after, for all backends"),
+    ("context.pressure", "a session is asked to hand over when its context is full to 80 %"),
+    ("exec.keep_runs", "10,000 finished jobs are kept; set exec.keep_for or exec.keep_bytes"),
     ("hooks.role", "such a session has the role of its lane, else person"),
     ("identity.refresh_before", "the command runs 5 minutes before the expiry"),
     ("land.clean", "begin land.prepare with git clean -fdX"),
     ("land.find_pair", "the search always runs, and Ctrl-C ends it"),
     ("land.order", "what lets most work land comes first; to land a task now: fairway land TASK"),
-    ("notify.per_sink.*.command_timeout", "set notify.command_timeout, for all sinks"),
+    ("land.roles", PERMISSION),
+    ("land.sign", "set commit.gpgSign of git"),
+    ("notify.actions", OF_SINK),
+    ("notify.command", OF_SINK),
+    ("notify.command_timeout", "the command of a sink may take 10 s"),
+    ("notify.kinds", OF_SINK),
+    ("notify.per_sink.*.command_timeout", "the command of a sink may take 10 s"),
     ("notify.per_sink.*.quiet", "set notify.quiet, for all sinks"),
     ("notify.per_sink.*.quiet_kinds", "set notify.quiet_kinds, for all sinks"),
     ("overlap.claims", "give a task another priority, or --depends-on"),
+    ("providers.*.acp.env", "set env of the provider"),
     ("providers.*.acp.proven_with", FACT),
     ("providers.*.acp.switches", FACT),
     ("providers.*.choice_dialog", FACT),
     ("providers.*.hook_args", FACT),
+    ("providers.*.interrupt_keys", FACT),
     ("providers.*.interrupted_sign", FACT),
     ("providers.*.limit", FACT),
     ("providers.*.permission_dialog", FACT),
     ("providers.*.pre_start", OF_ROLE),
+    ("providers.*.prompt_args", FACT),
     ("providers.*.proven_with", FACT),
+    ("providers.*.resume_args", FACT),
     ("providers.*.sandbox_env", "set sandbox.env"),
     ("providers.*.sandbox_hosts", "set sandbox.hosts"),
     ("providers.*.session_live", OF_ROLE),
@@ -107,13 +117,18 @@ const LEFT: &[(&str, &str)] = &[
     ("providers.*.session_setup_script", OF_ROLE),
     ("providers.*.session_variable", FACT),
     ("providers.*.unsandboxed_args", FACT),
+    ("providers.*.writable_args", FACT),
+    ("review.consequences", "a rule of [[review_routes]] asks for a review of such files"),
     ("review.per_role", "set review.capacity, for all roles"),
     ("roles.*.process_names", OF_PROVIDER),
     ("roles.*.prompt", OF_PROVIDER),
     ("roles.*.ready_delay_ms", OF_PROVIDER),
     ("roles.*.ready_prompt_prefix", OF_PROVIDER),
     ("roles.*.session_setup_script", "name the script in session_setup"),
+    ("sessions.may_start", PERMISSION),
 ];
+const OF_SINK: &str = "set it for the sink: [notify.per_sink.NAME]";
+const PERMISSION: &str = "set may = [\"start\", \"answer\", \"land\"] of a role, [roles.NAME]";
 const OF_ROLE: &str = "set pre_start, session_setup and session_live of a role, [roles.NAME]";
 const OF_PROVIDER: &str = "it is a fact of the program: set it in [providers.NAME]";
 const FACT: &str = "Fairway knows it of the agents that it was tried with";

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::section::section;
 use super::values::{AtLeastOne, reader};
-use crate::domain::Role;
 use crate::domain::landing::{LandStyle, LandThrough, LandTrailer};
 
 section! {
@@ -37,13 +36,8 @@ section! {
         pub shared: bool = true,
         /// Leave the agent and its lane when its last task has landed; else an idle one ends with the lane that its start made.
         pub keep_agents: bool = false,
-        /// Sign the new commits with the key of git's configuration.
-        pub sign: bool = false,
         /// The lines at the end of the message of what lands: its tasks and lane, agents with their models, and people who approved.
         pub trailers: Vec<LandTrailer> = ["Fairway-Task", "Fairway-Lane", "Assisted-by", "Reviewed-by"],
-        /// The roles of sessions that may land; without it, only people do.
-        #[sample(["integrator"])]
-        pub roles: Vec<Role>,
     }
 }
 
@@ -137,7 +131,6 @@ mod tests {
             ("land.checks = ['  ']", "land.checks"),
             ("land.timeout = '0s'", "land.timeout"),
             ("land.retries = -1", "land.retries"),
-            ("land.roles = ['a b']", "land.roles"),
             ("land.regenerate = { 'a.lock' = ' ' }", "land.regenerate"),
             ("land.regenerate = { '../a.lock' = 'true' }", "land.regenerate"),
             ("land.regenerate = { '/a.lock' = 'true' }", "land.regenerate"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::ProviderProfile;
 use super::section::{Form, section};
-use super::values::{StaleAfter, impl_word, reader};
+use super::values::{impl_word, reader};
 use crate::domain::LaneName;
 use crate::domain::id::Label;
 use crate::domain::rules::initial_prompt::PromptDelivery;
@@ -32,11 +32,27 @@ section! {
         /// Variables that are added to those of the provider and override them; an empty value unsets.
         #[sample({ EXAMPLE = "1" })]
         pub env: BTreeMap<String, String>,
+        /// What a session of this role may do for a person: start (further sessions), answer (their permission requests), land.
+        #[sample(["start"])]
+        pub may: Vec<Permission>,
     }
     beside {
         pub setup: SetupSettings,
     }
 }
+
+string_enum! {
+    /// What only people do, unless a role has the permission.
+    Permission {
+        /// To start further sessions, and begin those that ended again.
+        Start => "start",
+        /// To answer permission requests of other sessions.
+        Answer => "answer",
+        Land => "land",
+    }
+}
+
+impl_word!(Permission);
 
 section! {
     /// The launch of a provider: a section `[providers.NAME]`.
@@ -148,9 +164,6 @@ section! {
         /// Who runs session_setup and its like: script, or caller for scripts of the older protocol.
         #[sample("script")]
         pub setup: Option<Setup>,
-        /// Overrides sessions.stale_after.
-        #[sample("10m")]
-        pub stale_after: Option<StaleAfter>,
     }
 }
 

@@ -29,14 +29,16 @@ mod trust_record;
 mod values;
 
 pub use agent_proof::{AgentProof, AgentSetup, newest_proof, refute_proofs};
-pub use agents::{AgentSettings, BudgetSettings, ContextSettings, HookSettings, IdentitySettings, Unguarded};
+pub use agents::{AgentSettings, BudgetSettings, HookSettings, IdentitySettings, Unguarded};
 pub use error::ConfigError;
 pub use forge::ForgeSettings;
 pub use in_force::{check_text, load_in_force};
 pub use keys::{KEYS, example};
 pub use landing::LandSettings;
 pub use lanes::{LaneSettings, PortRange};
-pub use launch::{Backend, ProgramSettings, ProviderSettings, RoleSettings, SessionMode, Setup, SetupSettings};
+pub use launch::{
+    Backend, Permission, ProgramSettings, ProviderSettings, RoleSettings, SessionMode, Setup, SetupSettings,
+};
 pub use layers::{Layers, SourcedValue, local_file};
 pub use notify::{NotifySettings, OneSink, SinkSettings};
 pub use problems::all as all_problems;
@@ -49,11 +51,11 @@ pub use sandbox::{ProviderState, SandboxSettings, sandbox_defaults};
 pub use schema::{SCHEMA_FILE, schema};
 pub use section::{Form, Key};
 pub use sections::{
-    ApprovalSettings, CheckSettings, ClaimSettings, JobSettings, OverlapAction, OverlapSettings, ProjectSettings,
-    ReviewRoute, SessionSettings, TaskSettings, parse_size,
+    CheckSettings, ClaimSettings, JobSettings, OverlapAction, OverlapSettings, ProjectSettings, ReviewRoute,
+    SessionSettings, TaskSettings, parse_size,
 };
 pub use serve::ServeSettings;
 pub use set_key::set_key;
 pub use settings::Settings;
 pub use store::{StoreEngine, StoreSettings, check_scheme, has_password, masked_url, without_password};
-pub use values::{StaleAfter, parse_duration, show_duration};
+pub use values::{parse_duration, show_duration};

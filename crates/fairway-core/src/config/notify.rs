@@ -1,7 +1,6 @@
 //! The settings of notifications.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use super::section::{Wrong, section};
 use super::values::{NonBlank, reader};
@@ -13,42 +12,32 @@ section! {
     /// The settings of notifications.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct NotifySettings {
-        /// Where items of "needs you" are sent: bell, osc, desktop, command, or a name of yours; none by default.
+        /// Where items of "needs you" are sent: bell, osc, desktop, or a name of yours with its command; none by default.
         pub sinks: Vec<SinkName> as Sinks = [],
-        /// Shell command of the sink command; the notification is on stdin as JSON.
-        #[sample("examples/notify/webhook.sh")]
-        pub command: Option<String> as NonBlank,
-        /// How long the command of a sink may take.
-        pub command_timeout: Duration as CommandTimeout = "10s",
-        /// The kinds of items that are sent; every kind when it is not set.
-        #[sample(["approval", "question"])]
-        pub kinds: Option<Vec<NeedKind>>,
         /// Local time in which nothing is sent; what is still open when it ends comes as one summary.
         #[sample("22:00-07:00")]
         pub quiet: Option<QuietWindow> as Quiet,
         /// The kinds of items that are sent in that time all the same; none by default.
         #[sample(["approval", "dead"])]
         pub quiet_kinds: Vec<NeedKind>,
-        /// Notifications carry allow, deny and answer: who reads one can answer its item once.
-        pub actions: bool = false,
     }
     parts {
-        /// What differs at a sink.
+        /// The settings of each sink.
         pub per_sink: BTreeMap<String, OneSink>,
     }
 }
 
 section! {
-    /// What differs at one sink; `None` for what is as in `[notify]`.
+    /// The settings of one sink.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct OneSink {
-        /// What differs at one sink: its own shell command, which a sink with a name of yours needs.
+        /// Shell command of a sink with a name of yours; the notification is on stdin as JSON.
         #[sample("~/.local/bin/fairway-ntfy")]
         command: Option<String> as NonBlank,
-        /// The kinds that are sent to it.
+        /// The kinds of items that are sent to it; every kind when it is not set.
         #[sample(["approval", "dead"])]
         kinds: Option<Vec<NeedKind>>,
-        /// Whether its notifications carry allow, deny and answer.
+        /// Its notifications carry allow, deny and answer: who reads one can answer its item once.
         #[sample(true)]
         actions: Option<bool>,
     }
@@ -68,19 +57,12 @@ reader! {
     }
 }
 reader! {
-    CommandTimeout(Duration) -> Duration;
-    |timeout: &Duration| {
-        let is_inside = *timeout >= Duration::from_millis(100) && *timeout <= Duration::from_secs(300);
-        if is_inside { Ok(*timeout) } else { Err("must be at least 100ms and at most 5m") }
-    }
-}
-reader! {
     Quiet(String) -> Option<QuietWindow>;
     |text: &String| Some(text).filter(|text| !text.trim().is_empty()).map(|text| QuietWindow::parse(text)).transpose();
     None
 }
 
-/// The settings of a sink, its own before the common ones.
+/// A sink with its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SinkSettings<'a> {
     pub name: SinkName,
@@ -88,27 +70,22 @@ pub struct SinkSettings<'a> {
     pub way: NotifySink,
     /// The shell command of a sink that runs one.
     pub command: Option<&'a str>,
-    pub command_timeout: Duration,
     /// The kinds of items that are sent; `None` for every kind.
     pub kinds: Option<&'a [NeedKind]>,
     pub actions: bool,
 }
 
 impl NotifySettings {
-    /// The settings of a sink, even if `sinks` does not name it. A key that the sink's own entry does not set has its common
-    /// value, except that the common `command` counts only for the built-in sink `command`.
+    /// The settings of a sink, even if `sinks` does not name it.
     pub fn sink(&self, name: &SinkName) -> SinkSettings<'_> {
         let way = NotifySink::of(name);
         let own = self.per_sink.get(name.as_str());
-        // A sink of one's own has a program of its own.
-        let common = self.command.as_deref().filter(|_| NotifySink::parse(name.as_str()).is_some());
         SinkSettings {
             name: name.clone(),
             way,
-            command: own.and_then(|own| own.command.as_deref()).or(common).filter(|_| way == NotifySink::Command),
-            command_timeout: self.command_timeout,
-            kinds: own.and_then(|own| own.kinds.as_deref()).or(self.kinds.as_deref()),
-            actions: own.and_then(|own| own.actions).unwrap_or(self.actions),
+            command: own.and_then(|own| own.command.as_deref()),
+            kinds: own.and_then(|own| own.kinds.as_deref()),
+            actions: own.is_some_and(|own| own.actions == Some(true)),
         }
     }
 
@@ -118,12 +95,11 @@ impl NotifySettings {
     }
 
     /// Every shell command that the settings of a sink contain, each with its key.
-    pub fn commands(&self) -> impl Iterator<Item = (String, &str)> {
-        let own = self
-            .per_sink
-            .iter()
-            .filter_map(|(name, own)| Some((format!("notify.per_sink.{name}.command"), own.command.as_deref()?)));
-        self.command.iter().map(|command| ("notify.command".to_owned(), command.as_str())).chain(own)
+    pub fn commands<'a>(&'a self) -> impl Iterator<Item = (String, &'a str)> {
+        let command = |(name, own): (&String, &'a OneSink)| {
+            Some((format!("notify.per_sink.{name}.command"), own.command.as_deref()?))
+        };
+        self.per_sink.iter().filter_map(command)
     }
 
     /// Checks that the settings fit together: only a sink that runs a program has a command, and every sink in use that needs a
@@ -139,12 +115,11 @@ impl NotifySettings {
         let mut sinks = self.sinks.iter().map(|name| self.sink(name));
         let missing = sinks.find(|sink| sink.way == NotifySink::Command && sink.command.is_none());
         let Some(sink) = missing else { return Ok(()) };
-        let why = if NotifySink::parse(sink.name.as_str()).is_some() {
-            "has 'command', and notify.command is not set".to_owned()
-        } else {
-            let known: Vec<&str> = NotifySink::ALL.iter().map(|sink| sink.as_str()).collect();
-            format!("has '{0}': name one of {1}, or set notify.per_sink.{0}.command", sink.name, known.join(", "))
-        };
+        let why = format!(
+            "has '{0}': name one of {1}, or set notify.per_sink.{0}.command",
+            sink.name,
+            NotifySink::built_in().join(", ")
+        );
         Err(Wrong::at("notify.sinks", why))
     }
 }
@@ -172,24 +147,17 @@ mod tests {
     #[test]
     fn section_is_read_and_each_wrong_key_is_named() {
         let usual = read("").unwrap();
-        assert_eq!((usual.sinks.len(), usual.command_timeout.as_secs(), usual.quiet), (0, 10, None));
-        let wants = |settings: &NotifySettings, sink: &str, kind: &str| settings.sink(&name(sink)).wants(kind);
-        assert!(wants(&usual, "bell", "approval") && wants(&usual, "bell", "prompt"));
-        let some = read("sinks = ['bell', 'command', 'bell']\ncommand = 'x'\nkinds = ['gate']\nquiet = '22:00-07:00'");
-        let some = some.unwrap();
-        assert_eq!(some.sinks, [name("bell"), name("command")]);
-        assert!(wants(&some, "bell", "gate") && !wants(&some, "bell", "approval"));
+        assert_eq!((usual.sinks.len(), usual.quiet), (0, None));
+        let bell = usual.sink(&name("bell"));
+        assert_eq!((bell.way, bell.command, bell.actions, bell.wants("prompt")), (NotifySink::Bell, None, false, true));
+        let some = read("sinks = ['bell', 'osc', 'bell']\nquiet = '22:00-07:00'").unwrap();
+        assert_eq!(some.sinks, [name("bell"), name("osc")]);
         for (text, key) in [
             ("sinks = ['mail']", "notify.sinks"),
-            ("sinks = ['command']", "notify.sinks"),
-            ("sinks = ['command']\ncommand = ' '", "notify.sinks"),
-            ("kinds = ['approvals']", "notify.kinds"),
+            ("sinks = ['phone']\n[notify.per_sink.phone]\ncommand = ' '", "notify.sinks"),
             ("quiet = '22-7'", "notify.quiet"),
             ("quiet_kinds = ['approvals']", "notify.quiet_kinds"),
-            ("command_timeout = '0s'", "notify.command_timeout"),
-            ("command_timeout = '1h'", "notify.command_timeout"),
             ("sinks = ['a b']", "notify.sinks"),
-            ("sinks = ['phone']\ncommand = 'x'", "notify.sinks"),
             ("[notify.per_sink.'a b']\nkinds = []", "notify.per_sink.a b"),
             ("[notify.per_sink.bell]\ncommand = 'x'", "notify.per_sink.bell.command"),
             ("[notify.per_sink.phone]\nkinds = ['approvals']", "notify.per_sink.phone.kinds"),
@@ -198,18 +166,15 @@ mod tests {
         }
     }
     #[test]
-    fn sink_has_its_own_settings_before_the_common_ones() {
-        let text = "sinks = ['bell', 'phone']\nkinds = ['gate']\nquiet_kinds = ['dead']\n\
+    fn sink_has_settings_of_its_own() {
+        let text = "sinks = ['bell', 'phone']\nquiet_kinds = ['dead']\n[notify.per_sink.bell]\nkinds = ['gate']\n\
                     [notify.per_sink.phone]\ncommand = 'x'\nkinds = ['approval']\nactions = true";
         let settings = read(text).unwrap();
         let (bell, phone) = (settings.sink(&name("bell")), settings.sink(&name("phone")));
-        assert_eq!((bell.way, bell.command, bell.actions), (NotifySink::Bell, None, false));
-        assert!(bell.wants("gate") && settings.is_urgent("dead") && !settings.is_urgent("gate"));
+        assert!(bell.wants("gate") && !bell.wants("approval") && !bell.actions);
+        assert!(settings.is_urgent("dead") && !settings.is_urgent("gate"));
         assert_eq!((phone.way, phone.command, phone.actions), (NotifySink::Command, Some("x"), true));
-        assert_eq!(phone.command_timeout.as_secs(), 10);
         assert!(phone.wants("approval") && !phone.wants("gate"));
         assert_eq!(settings.commands().collect::<Vec<_>>(), [("notify.per_sink.phone.command".to_owned(), "x")]);
-        let common = read("sinks = ['command']\ncommand = 'y'\n[notify.per_sink.command]\nactions = true").unwrap();
-        assert_eq!(common.sink(&name("command")).command, Some("y"));
     }
 }

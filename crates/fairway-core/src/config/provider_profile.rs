@@ -21,20 +21,7 @@ layered_section! {
     /// The profile of a provider. A key that is `None` is unknown: Fairway then does without.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ProviderProfile {
-        /// The keys from here on are built in for the agents that Fairway knows. Arguments that bring a fixed first sentence; the
-        /// prompt itself comes by hook.
-        #[sample(["--", "{prompt}"])]
-        pub prompt_args: Option<Vec<String>>,
-        /// Arguments that let its own sandbox write a directory, repeated for each; {dirs} stands for a list of all.
-        #[sample(["--add-dir", "{dir}"])]
-        pub writable_args: Option<Vec<String>>,
-        /// Arguments that resume a conversation.
-        #[sample(["--resume", "{conversation}"])]
-        pub resume_args: Option<Vec<String>>,
-        /// Keys that interrupt a turn, in tmux's names.
-        #[sample(["Escape"])]
-        pub interrupt_keys: Option<Vec<String>>,
-        /// Texts of which one is on the screen while it asks for trust in a directory or in hooks, or for a login.
+        /// The keys from here on are built in for the agents that Fairway knows. Texts of which one is on the screen while it asks for trust in a directory or in hooks, or for a login.
         #[sample(["Do you trust"])]
         pub trust_question: Option<Vec<String>>,
         /// Texts of which one is on the screen while it asks for a permission.
@@ -57,6 +44,14 @@ layered_section! {
     /// Facts of a program that Fairway was tried with. Only `providers.toml` states them: they are no settings.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct AgentFacts {
+        /// Arguments that bring a fixed first sentence; the prompt itself comes by hook.
+        pub prompt_args: Option<Vec<String>>,
+        /// Arguments that let its own sandbox write a directory, repeated for each; {dirs} stands for a list of all.
+        pub writable_args: Option<Vec<String>>,
+        /// Arguments that resume a conversation.
+        pub resume_args: Option<Vec<String>>,
+        /// Keys that interrupt a turn, in tmux's names.
+        pub interrupt_keys: Option<Vec<String>>,
         /// Arguments that bring the hooks of one launch: a settings file, or one setting and then repeated.
         pub hook_args: Option<Vec<String>>,
         /// Arguments that set its own sandbox off, in a session that is in one of Fairway's.
@@ -90,9 +85,6 @@ layered_section! {
         /// names.
         #[sample(["gemini", "--acp"])]
         pub command: Option<Vec<String>>,
-        /// Its environment, below that of the provider.
-        #[sample({ EXAMPLE = "1" })]
-        pub env: Option<BTreeMap<String, String>>,
         /// The mode in which it asks before it runs a tool: set at the start and read back.
         #[sample("default")]
         pub mode: Option<String>,
@@ -109,6 +101,8 @@ layered_section! {
     /// Facts of such a program, stated as those in [`AgentFacts`].
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct AcpFacts {
+        /// Variables with which it asks, below those of the provider.
+        pub env: Option<BTreeMap<String, String>>,
         /// Whether its question is about all calls that are pending, not about the one that it names.
         pub asks_for_all: Option<bool>,
         /// Why it is not proven to ask, or what would prove it.
@@ -234,10 +228,10 @@ mod tests {
         let all = built_in();
         assert_eq!(all.len(), 17);
         for profile in all.into_values() {
-            let own = ProviderProfile { interrupt_keys: Some(vec!["C-c".into()]), ..ProviderProfile::default() };
+            let own = ProviderProfile { working_sign: Some(vec!["busy".into()]), ..ProviderProfile::default() };
             let merged = own.with_fallback(profile.clone());
-            assert_eq!(merged.interrupt_keys.as_deref(), Some(&["C-c".to_owned()][..]));
-            assert_eq!((merged.prompt_args, merged.facts), (profile.prompt_args, profile.facts));
+            assert_eq!(merged.working_sign.as_deref(), Some(&["busy".to_owned()][..]));
+            assert_eq!((merged.trust_question, merged.facts), (profile.trust_question, profile.facts));
         }
     }
 }

@@ -11,10 +11,6 @@ section! {
         /// The number of open reviews at which no fresh work is claimed; 0 for no limit.
         pub capacity: u32 = 0,
     }
-    parts {
-        /// Consequences of changed files, in the order of the file.
-        pub consequences: Vec<ConsequenceRule>,
-    }
 }
 
 section! {
@@ -46,34 +42,21 @@ mod tests {
 
     #[test]
     fn files_have_the_consequences_of_every_rule_that_names_them() {
-        let kinds = |path: &str, more: &str| -> Vec<String> {
-            let more = Settings::parse(more).unwrap().review.consequences;
-            let rules: Vec<ConsequenceRule> = built_in_consequences().into_iter().chain(more).collect();
+        let kinds = |path: &str| -> Vec<String> {
+            let rules = built_in_consequences();
             let rules = rules.iter().map(|rule| (&*rule.kind, &*rule.paths));
             consequences(&[path.to_owned()], rules).into_iter().map(|one| one.kind).collect()
         };
-        assert_eq!(kinds("src/main.rs", ""), [""; 0]);
-        assert_eq!(kinds("package.json", ""), ["runs-here", "dependencies"]);
-        assert_eq!(kinds("a/b/migrations/1.txt", ""), ["migration"]);
-        assert_eq!(kinds(".github/workflows/ci.yml", ""), ["permissions"]);
-        let more = "[[review.consequences]]\nkind = 'money'\npaths = ['infra/**']";
-        assert_eq!(kinds("infra/main.tf", more), ["money"]);
-        let more = "[[review.consequences]]\nkind = 'migration'\npaths = ['db/**']";
-        assert_eq!(kinds("db/x.sql", more), ["migration"]);
+        assert_eq!(kinds("src/main.rs"), [""; 0]);
+        assert_eq!(kinds("package.json"), ["runs-here", "dependencies"]);
+        assert_eq!(kinds("a/b/migrations/1.txt"), ["migration"]);
+        assert_eq!(kinds(".github/workflows/ci.yml"), ["permissions"]);
     }
 
     #[test]
     fn settings_have_defaults_and_wrong_values_are_named() {
         assert_eq!(Settings::parse("").unwrap().review, ReviewSettings::default());
-        let text = "review.capacity = 4\n[[review.consequences]]\nkind = 'money'\npaths = ['infra/**']";
-        let review = Settings::parse(text).unwrap().review;
-        assert_eq!((review.capacity, review.consequences.len()), (4, 1));
-        for (text, key) in [
-            ("review.capacity = -1", "review.capacity"),
-            ("[[review.consequences]]\nkind = 'a b'", "review.consequences[].kind"),
-            ("[[review.consequences]]\nkind = 'a'\npaths = ['/x']", "review.consequences[].paths"),
-        ] {
-            assert_eq!(Settings::parse(text).unwrap_err().0, key);
-        }
+        assert_eq!(Settings::parse("review.capacity = 4").unwrap().review.capacity, 4);
+        assert_eq!(Settings::parse("review.capacity = -1").unwrap_err().0, "review.capacity");
     }
 }

@@ -43,8 +43,6 @@ pub enum Form {
         least: Option<u64>,
         most: Option<u64>,
     },
-    /// A part of a whole, above 0.
-    Share,
 }
 
 impl Key {

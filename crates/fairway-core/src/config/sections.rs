@@ -1,14 +1,14 @@
-//! The sections of the project, tasks, claims, overlap, sessions, jobs, approvals, gates and review routes.
+//! The sections of the project, tasks, claims, overlap, sessions, jobs, gates and review routes.
 
 use std::time::Duration;
 
 use super::section::{Form, section};
-use super::values::{AtLeastOne, Glob, SpanOrNone, SpanOrOff, StaleAfter, impl_word, reader};
+use super::values::{AtLeastOne, Glob, SpanOrNone, SpanOrOff, impl_word, reader};
+use crate::domain::TaskId;
 use crate::domain::id::Label;
 use crate::domain::rules::claim::PathPolicy;
 use crate::domain::rules::gate::Gate;
 use crate::domain::string_enum::string_enum;
-use crate::domain::{Role, TaskId};
 section! {
     /// The settings of the project.
     #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,13 +80,10 @@ section! {
         pub default_backend: String = "shell",
         /// Idle time after which a session without a local process is stale; "off" for never.
         #[env(FAIRWAY_SESSIONS_STALE_AFTER)]
-        pub stale_after: StaleAfter = "30m",
+        pub stale_after: Option<Duration> as SpanOrOff = "30m",
         /// How long a start may take before it counts as failed.
         #[env(FAIRWAY_SESSIONS_LAUNCH_TIMEOUT)]
         pub launch_timeout: Duration = "60s",
-        /// The roles of sessions that may start further sessions; without it, only people do.
-        #[sample(["coordinator"])]
-        pub may_start: Vec<Role>,
     }
 }
 
@@ -115,17 +112,11 @@ section! {
         pub parallel: usize as AtLeastOne = 256,
         /// How long a finished job and its output are kept; "off" for ever.
         pub keep_for: Option<Duration> as SpanOrOff = "14d",
-        /// Maximum number of finished jobs that are kept.
-        pub keep_runs: usize as Count = 10000,
         /// Maximum size of the output of finished jobs; "off" for no limit.
         pub keep_bytes: Option<u64> as BytesOrOff = "1GiB",
     }
 }
 
-reader! {
-    Count(i64) -> usize, Form::Number { least: Some(0), most: None };
-    |number: &i64| usize::try_from(*number).map_err(|_| "must not be below 0")
-}
 reader! {
     pub(super) BytesOrOff(String) -> Option<u64>, Form::Size { none: Some("off") };
     |text: &String| if text == "off" { Ok(None) } else { parse_size(text).map(Some) }
@@ -140,16 +131,6 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     let read = number.trim().parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
     read.filter(|_| number.trim().bytes().all(|byte| byte.is_ascii_digit()))
         .ok_or_else(|| format!("'{}' is not a number of bytes such as 4096, 64KiB or 1GiB", text.escape_debug()))
-}
-
-section! {
-    /// The settings of permission requests.
-    #[derive(Debug, Clone, PartialEq, Eq)]
-    pub struct ApprovalSettings {
-        /// The roles of sessions that may answer permission requests of other sessions; without it, only people do.
-        #[sample(["lead"])]
-        pub roles: Vec<Role>,
-    }
 }
 
 section! {

@@ -9,10 +9,10 @@ use super::guard::GuardRules;
 use super::section::{Section, Wrong, section};
 use super::sections::GateSettings;
 use super::{
-    AgentSettings, ApprovalSettings, Backend, BudgetSettings, CheckSettings, ClaimSettings, ConfigError,
-    ContextSettings, ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaneSettings, Layers,
-    NotifySettings, OverlapSettings, Project, ProjectSettings, ProviderSettings, ReviewRoute, ReviewSettings,
-    RoleSettings, SandboxSettings, ServeSettings, SessionSettings, StoreSettings, TaskSettings,
+    AgentSettings, Backend, BudgetSettings, CheckSettings, ClaimSettings, ConfigError, ForgeSettings, HookSettings,
+    IdentitySettings, JobSettings, LandSettings, LaneSettings, Layers, NotifySettings, OverlapSettings, Project,
+    ProjectSettings, ProviderSettings, ReviewRoute, ReviewSettings, RoleSettings, SandboxSettings, ServeSettings,
+    SessionSettings, StoreSettings, TaskSettings,
 };
 use crate::domain::Role;
 use crate::domain::id::Label;
@@ -36,10 +36,6 @@ section! {
         /// Background jobs.
         pub jobs in "exec": JobSettings,
         pub hooks: HookSettings,
-        /// Permission requests.
-        pub approvals: ApprovalSettings,
-        /// The contexts of agents.
-        pub context: ContextSettings,
         /// The identities of runtimes.
         pub identity: IdentitySettings,
         /// The guard rules; `None`: there is no guard.

@@ -22,10 +22,9 @@ use crate::os::digest::sha256_hex;
 /// The sections and keys that name programs or their environment, set what programs obey, let them out of a sandbox, give agents
 /// a permission, or say where files are written and removed, or who reaches the board.
 const NEED_TRUST: &[&str] = &[
-    "approvals", "backends", "forge", "guard", "identity", "land.checks", "land.prepare", "land.regenerate",
-    "land.roles", "lanes.dir", "lanes.env", "lanes.regenerable", "lanes.setup", "lanes.setup_outside",
-    "lanes.teardown", "notify.command", "notify.per_sink.*.command", "providers", "roles", "sandbox", "serve",
-    "sessions.may_start",
+    "backends", "forge", "guard", "identity", "land.checks", "land.prepare", "land.regenerate", "lanes.dir",
+    "lanes.env", "lanes.regenerable", "lanes.setup", "lanes.setup_outside", "lanes.teardown",
+    "notify.per_sink.*.command", "providers", "roles", "sandbox", "serve",
 ];
 
 /// Whether the programs that the files name may be run.
@@ -244,7 +243,7 @@ mod tests {
     /// A key that is added with a program, and is not in the list, would run what a cloned repository brings.
     #[test]
     fn every_key_that_names_a_program_needs_trust() {
-        let programs = ["Shell command", "script", "program", "Arguments", "environment", "roles of sessions"];
+        let programs = ["Shell command", "script", "program", "Arguments", "environment", "may do"];
         for key in KEYS.iter().filter(|key| programs.iter().any(|word| key.why.contains(word))) {
             let path = key.path().replace('*', "x");
             assert!(needs_trust(&path, &Value::String("exec:x".into())), "{path}: {}", key.why);

@@ -118,16 +118,6 @@ fn span_or(none: &str, text: &str) -> Result<Option<Duration>, String> {
 reader!(pub(super) SpanOrNone(String) -> Option<Duration>, Form::Span { none: Some("none") }; |text: &String| span_or("none", text));
 reader!(pub(super) SpanOrOff(String) -> Option<Duration>, Form::Span { none: Some("off") }; |text: &String| span_or("off", text));
 
-/// The idle time after which a session is stale.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StaleAfter {
-    After(Duration),
-    Never,
-}
-
-reader!(StaleAfter: String, Form::Span { none: Some("off") };
-    |text: &String| span_or("off", text).map(|span| span.map_or(Self::Never, Self::After)));
-
 /// A closed set of words.
 pub(super) trait Word: Copy + 'static {
     const MEMBERS: &'static [Self];

@@ -19,6 +19,11 @@ string_enum! {
 }
 
 impl NotifySink {
+    /// The names of the sinks that need no program.
+    pub fn built_in() -> Vec<&'static str> {
+        Self::ALL.iter().filter(|sink| **sink != Self::Command).map(|sink| sink.as_str()).collect()
+    }
+
     /// The built-in sink of this name; [`Self::Command`] for any other name, which stands for a program that the configuration
     /// sets.
     pub fn of(name: &SinkName) -> Self {

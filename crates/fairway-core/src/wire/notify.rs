@@ -82,8 +82,6 @@ pub struct SentView {
 pub struct NotifyStateView {
     /// The sinks of the configuration.
     pub sinks: Vec<String>,
-    /// The kinds of items that are sent; `null` for every kind.
-    pub kinds: Option<Vec<NeedKind>>,
     /// The quiet window in local time.
     pub quiet: Option<String>,
     /// The end of the quiet window, while it lasts.

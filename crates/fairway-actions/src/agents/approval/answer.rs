@@ -11,7 +11,7 @@ use crate::core::lookup;
 use crate::sessions::control::dialog::{self, RecordedDialogs};
 use crate::sessions::control::{answer_lock, running_session};
 use crate::{Answer, App};
-use fairway_core::config::DialogProfile;
+use fairway_core::config::{DialogProfile, Permission};
 use fairway_core::domain::approval::{Approval, ApprovalStatus, Decision};
 use fairway_core::domain::rules::screen_dialog::Dialog;
 use fairway_core::domain::{EventKind, Refusal, text_limits};
@@ -22,7 +22,7 @@ use fairway_core::wire::{ApprovalView, tool_input};
 /// for the answer. Where no hook waits, the choice is typed into the agent's dialog, if the layout of the dialog is recorded
 /// and it shows exactly this call. A repeated answer changes nothing. With `lasts`, the answer chooses the agent's option that
 /// also covers further calls; without it an agent that offers no other is refused. The asking session itself may not answer; inside a session, only the roles of the trusted
-/// `[approvals] roles` may.
+/// `answer` may.
 ///
 /// # Errors
 /// `inside_session`, `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`; `usage` for a lasting
@@ -36,7 +36,7 @@ pub fn answer(app: &App, id: i64, decision: Decision, lasts: bool, reason: Optio
         if inside_session::place(app) == CallPlace::Inside(Some(asking.clone())) {
             return Err(Refusal::SelfApproval { id, session: asking.clone() }.into());
         }
-        inside_session::refuse_unless_role(app, "approvals answer", &app.settings.approvals.roles)?;
+        inside_session::refuse_unless_permitted(app, "approvals answer", Permission::Answer)?;
     }
     if lasts && !app.read(|tx| lookup::session(tx, asking))?.is_structured() {
         let why = format!("--always is for the agent of a structured session; {asking} is in a terminal");

@@ -116,7 +116,7 @@ fn record_end(
 ) -> Result<Option<Session>> {
     let used = read_new_usage(app, caller, read_transcript)?;
     resolve_session::touch(app, caller, |tx, session| {
-        store_usage(app, tx, session, used.as_ref())?;
+        store_usage(tx, session, used.as_ref())?;
         approval::expire_pending(tx, session, None)?;
         // Before prompts are read: a sender that comes later sees an idle session and wakes it.
         session_events::reported(tx, session, Activity::Idle, None, caller.source())?;
@@ -162,7 +162,7 @@ pub(super) fn session_end(
         if caller.is_beside_supervisor(session) {
             return Ok(());
         }
-        store_usage(app, tx, session, used.as_ref())?;
+        store_usage(tx, session, used.as_ref())?;
         approval::expire_pending(tx, session, None)?;
         if continues && own.as_ref() == Some(&session.id) {
             session_events::reported(tx, session, Activity::Idle, None, caller.source())?;
@@ -198,13 +198,13 @@ fn read_new_usage(app: &App, caller: &HookCaller, read_transcript: TranscriptRea
     Ok(used.map(|used| NewUsage { path: path.clone(), usage: used }))
 }
 
-fn store_usage(app: &App, tx: &WriteTx<'_>, session: &Session, new: Option<&NewUsage>) -> Result<()> {
+fn store_usage(tx: &WriteTx<'_>, session: &Session, new: Option<&NewUsage>) -> Result<()> {
     // A structured session reports its tokens by the protocol.
     let Some(NewUsage { path, usage: used }) = new.filter(|_| !session.is_structured()) else { return Ok(()) };
     telemetry::store_turns(tx, session, &used.turns)?;
     session_reports::set_usage_offset(tx, &session.id, path, i64::try_from(used.offset).unwrap_or_default())?;
     if let Some(share) = used.context {
-        runtime::report_context_usage(app, tx, session, share)?;
+        runtime::report_context_usage(tx, session, share)?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{report_context_usage, session_of_run};
 use crate::core::{lookup, session_events};
 use crate::sessions::budget;
-use crate::sessions::liveness::facts;
+use crate::sessions::report::context_threshold;
 use crate::{Answer, App};
 use fairway_core::domain::rules::runtime_health::{self, Health};
 use fairway_core::domain::session::{Activity, Session};
@@ -62,7 +62,7 @@ pub fn heartbeat(app: &App, report: &HealthReport) -> Result<Answer> {
             session_events::heard(tx, &session)?;
         }
         let pressed = match report.context_usage {
-            Some(share) => report_context_usage(app, tx, &session, share)?,
+            Some(share) => report_context_usage(tx, &session, share)?,
             None => false,
         };
         if session_reports::find(tx, &session.id)?.error != error {
@@ -80,8 +80,8 @@ fn view(app: &App, tx: &ReadTx<'_>, session: &Session, now: Timestamp) -> Result
         &runtime_health::HealthFacts {
             session,
             error: reports.error.as_deref(),
-            stale_after: facts::stale_after(app, session),
-            context_threshold: app.settings.context.pressure,
+            stale_after: app.settings.sessions.stale_after,
+            context_threshold: context_threshold::FULL_AT,
         },
         now,
     );

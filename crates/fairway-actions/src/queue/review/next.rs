@@ -216,7 +216,7 @@ fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
     let built_in = built_in_consequences();
     let paths = app.settings.land.checks.iter().flat_map(|command| LandSettings::scripts_of(command)).collect();
     let judges = ConsequenceRule { kind: "checks".to_owned(), paths };
-    let rules = built_in.iter().chain([&judges]).chain(&app.settings.review.consequences);
+    let rules = built_in.iter().chain([&judges]);
     let consequences = review::consequences(&files, rules.map(|rule| (&*rule.kind, &*rule.paths))).into_iter();
     let commit = changes.as_ref().map(|changes| changes.commit.clone());
     let comments = comments::list(app, id, false)?;

@@ -108,7 +108,7 @@ pub(crate) fn apply(input: &ProfileInput<'_>, chosen: Program, notes: &mut Vec<S
     }
     // A way that the user has configured goes on as it is.
     let prompt_args =
-        profile.prompt_args.as_ref().filter(|_| request.prompt.is_some() && input.settings.prompt.is_none());
+        profile.facts.prompt_args.as_ref().filter(|_| request.prompt.is_some() && input.settings.prompt.is_none());
     // On this machine an agent without hooks reads it by `fairway prime`: typed, it would be lost in a question that comes first.
     let sentence = prompt_args
         .filter(|_| runs_hooks || input.is_local)
@@ -250,7 +250,7 @@ fn writable_args(
     environment: &BTreeMap<OsString, OsString>,
     notes: &mut Vec<String>,
 ) -> Result<Vec<String>> {
-    let Some(args) = input.entry.profile.writable_args.as_ref().filter(|_| input.is_local) else {
+    let Some(args) = input.entry.profile.facts.writable_args.as_ref().filter(|_| input.is_local) else {
         return Ok(Vec::new());
     };
     let mut dirs = input.app.project.writable_dirs(input.worktree);

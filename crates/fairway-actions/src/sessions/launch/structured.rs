@@ -64,7 +64,7 @@ pub(super) fn plan(
     if !is_structured(located) {
         return Ok(None);
     }
-    let AcpProfile { command, env, mode, usage, facts } = entry.profile.acp.clone().unwrap_or_default();
+    let AcpProfile { command, mode, usage, facts } = entry.profile.acp.clone().unwrap_or_default();
     let command = match (&request.command, command.filter(|words| !words.is_empty())) {
         (Some(_), _) => None,
         (None, Some(words)) => Some(CommandSpec::Argv(words)),
@@ -80,5 +80,5 @@ pub(super) fn plan(
         usage: usage.map(|usage| usage.to_string()),
     };
     let program = program::choose(app, command, None, provider);
-    Ok(Some(StructuredLaunch { program, start, env: env.unwrap_or_default() }))
+    Ok(Some(StructuredLaunch { program, start, env: facts.env.unwrap_or_default() }))
 }

@@ -1,11 +1,8 @@
 //! Facts about a session, gathered outside of any transaction.
 
-use std::time::Duration;
-
 use crate::App;
 pub use crate::core::session_process::process_state;
 use fairway_core::adapters::tmux_panes;
-use fairway_core::config::StaleAfter;
 use fairway_core::domain::rules::staleness::{self, BackendObservation, Liveness, LivenessFacts, ProcessObservation};
 use fairway_core::domain::session::Session;
 use fairway_core::env::Timestamp;
@@ -32,18 +29,9 @@ pub fn assess(
         process,
         backend,
         launch_timeout: app.settings.sessions.launch_timeout,
-        stale_after: stale_after(app, session),
+        stale_after: app.settings.sessions.stale_after,
     };
     staleness::assess(&facts, now)
-}
-
-/// After how long without a heartbeat a session is stale; `None` means never. The setting of its backend takes precedence.
-pub fn stale_after(app: &App, session: &Session) -> Option<Duration> {
-    let own = session.backend.as_ref().and_then(|name| app.settings.backends.get(name)?.stale_after);
-    match own.unwrap_or(app.settings.sessions.stale_after) {
-        StaleAfter::After(limit) => Some(limit),
-        StaleAfter::Never => None,
-    }
 }
 
 /// The observation for a backend that was not queried: [`BackendObservation::NotRecorded`] when the session has neither a

@@ -23,7 +23,7 @@ pub fn judge(app: &App, sessions: &mut [SessionOverview], now: Timestamp, silent
     for (one, verdict) in sessions.iter_mut().zip(verdicts) {
         one.is_stopped_by_reader = one.stopped_by() == Some(app.actor.name.as_str());
         one.silence = match verdict {
-            Liveness::Stale(cause, why) if is_open(one) => Some(reason(app, one, cause, why)),
+            Liveness::Stale(cause, why) if is_open(one) => Some(reason(app, cause, why)),
             _ => None,
         };
     }
@@ -37,7 +37,7 @@ pub fn deadline(app: &App, one: &SessionOverview) -> Option<Timestamp> {
     }
     let session = &one.session;
     let after = |at: Timestamp, limit: Duration| at.plus(limit + Duration::from_millis(1));
-    let silent = facts::stale_after(app, session).map(|limit| after(session.last_seen(), limit));
+    let silent = app.settings.sessions.stale_after.map(|limit| after(session.last_seen(), limit));
     let is_starting = session.status == SessionStatus::Starting;
     let launched = is_starting.then(|| after(session.started_at, app.settings.sessions.launch_timeout));
     silent.into_iter().chain(launched).min()
@@ -56,8 +56,8 @@ fn assess(app: &App, one: &SessionOverview, now: Timestamp) -> Liveness {
 }
 
 /// The reason without a duration, so that it stays the same while the session is silent.
-fn reason(app: &App, one: &SessionOverview, cause: StaleCause, why: String) -> String {
-    match (cause, facts::stale_after(app, &one.session)) {
+fn reason(app: &App, cause: StaleCause, why: String) -> String {
+    match (cause, app.settings.sessions.stale_after) {
         (StaleCause::NoHeartbeat, Some(limit)) => format!("no heartbeat for more than {}", age::rough(limit)),
         (StaleCause::LaunchTimeout, _) => "its launch was never confirmed".to_owned(),
         _ => why,

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use serde_json::json;
 
-use crate::App;
 use crate::core::{lookup, session_events};
 use crate::mail::send;
 use fairway_core::domain::TaskId;
@@ -12,6 +11,8 @@ use fairway_core::domain::rules::session_machine::SessionEvent;
 use fairway_core::domain::session::Session;
 use fairway_core::store::{ReadTx, WriteTx, messages, session_reports, tasks};
 
+/// How full a context is when its session is asked to hand over, as a part of the whole.
+pub const FULL_AT: f64 = 0.8;
 /// The source of the prompts that ask for a handover.
 pub const SOURCE: &str = "context";
 
@@ -20,18 +21,18 @@ pub const SOURCE: &str = "context";
 ///
 /// # Errors
 /// `session_final`.
-pub fn report_context_usage(app: &App, tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
+pub fn report_context_usage(tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
     session.check_open()?;
     let now = lookup::session(tx, &session.id)?;
     let after = session_events::apply(tx, &now, &SessionEvent::ContextUsed(share))?;
-    check(app, tx, &after, share)
+    check(tx, &after, share)
 }
 
 /// Queues one system prompt when the usage reaches the threshold, and notes when it has dropped below again. Returns whether a
 /// prompt was queued.
-pub(crate) fn check(app: &App, tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
+pub(crate) fn check(tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
     let known = session_reports::find(tx, &session.id)?.context_full_since;
-    match (share >= app.settings.context.pressure, known) {
+    match (share >= FULL_AT, known) {
         (true, None) => {
             session_reports::set_context_full_since(tx, &session.id, Some(tx.now()))?;
             // An unread prompt of an earlier crossing is enough.

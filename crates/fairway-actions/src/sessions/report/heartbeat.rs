@@ -65,7 +65,7 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
         };
         let changed = tells(&session) != tells(&after);
         let is_handoff_requested = match beat.context_usage {
-            Some(share) => context_threshold::check(app, tx, &after, share)?,
+            Some(share) => context_threshold::check(tx, &after, share)?,
             None => false,
         };
         let now = if changed { format!(", {}", describe_activity(&after)) } else { String::new() };

@@ -81,10 +81,10 @@ impl TranscriptTail {
         if is_known && reading.offset == offset {
             return Ok(0);
         }
-        app.transaction(|tx| self.store(app, tx, session, &reading))
+        app.transaction(|tx| self.store(tx, session, &reading))
     }
 
-    fn store(&self, app: &App, tx: &WriteTx<'_>, session: &Session, reading: &TranscriptSlice) -> Result<usize> {
+    fn store(&self, tx: &WriteTx<'_>, session: &Session, reading: &TranscriptSlice) -> Result<usize> {
         let counts = telemetry::store_turns(tx, session, &reading.turns)?;
         own_program::record(tx, &session.id, reading.finds_program)?;
         let reports = session_reports::find(tx, &session.id)?;
@@ -97,7 +97,7 @@ impl TranscriptTail {
             session_events::reported(tx, session, activity, None, SOURCE)?;
         }
         if let Some(share) = reading.context_share() {
-            context_threshold::report_context_usage(app, tx, session, share)?;
+            context_threshold::report_context_usage(tx, session, share)?;
         }
         Ok(counts.turns)
     }

@@ -61,7 +61,7 @@ fn providers_with(app: &App, is_structured: bool, is_there: fn(&App, &str) -> bo
 /// sessions only.
 fn known_providers(app: &App, is_structured: bool) -> Vec<String> {
     let built_in = built_in_profiles().into_iter();
-    let built_in = built_in.filter(|(_, profile)| is_structured || profile.prompt_args.is_some());
+    let built_in = built_in.filter(|(_, profile)| is_structured || profile.facts.prompt_args.is_some());
     let mut known: Vec<String> = built_in.map(|(name, _)| name).chain(app.settings.providers.keys().cloned()).collect();
     known.sort();
     known.dedup();

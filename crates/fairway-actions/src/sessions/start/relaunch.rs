@@ -23,6 +23,7 @@ use crate::sessions::liveness::dead::{self, judge_claimants};
 use crate::sessions::{budget, give_up};
 use crate::{Answer, App};
 use fairway_core::adapters::AdapterError;
+use fairway_core::config::Permission;
 use fairway_core::domain::id::Label;
 use fairway_core::domain::lane::{Lane, LaneStatus};
 use fairway_core::domain::session::Session;
@@ -76,7 +77,7 @@ impl RelaunchRequest {
 /// `here` `host_alive`, `work_elsewhere`, `no_upstream` and `lane_held`; `not_found` and `lane_closed` for its lane; `usage`
 /// when the request lacks a program or variable that was given only to the first launch; those of a launch; `inside_session`.
 pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<Answer> {
-    inside_session::refuse_unless_role(app, "session relaunch", &app.settings.sessions.may_start)?;
+    inside_session::refuse_unless_permitted(app, "session relaunch", Permission::Start)?;
     if let Some(answer) = app.stored_response()?.filter(|answer| !record::is_unfinished(answer)) {
         return Ok(answer);
     }
@@ -313,7 +314,7 @@ fn conversation(
     if is_other_program {
         return why(format!("the command is not {provider}"));
     }
-    if !of.is_structured() && app.settings.provider(&provider).profile.resume_args.is_none() {
+    if !of.is_structured() && app.settings.provider(&provider).profile.facts.resume_args.is_none() {
         return why(format!("the profile of the provider {provider} has no resume_args"));
     }
     match chain.iter().find_map(|session| session.external_session_id.clone()) {

@@ -6,6 +6,7 @@ use crate::core::{inside_session, lookup};
 use crate::queue::task::add;
 use crate::sessions::launch::{self, record};
 use crate::{Answer, App};
+use fairway_core::config::Permission;
 use fairway_core::domain::{Refusal, TaskId};
 use fairway_core::wire::StartPlanView;
 
@@ -19,7 +20,7 @@ use super::{StartRequest, commands, task_lane};
 /// Those of a claim and a launch, before anything is made. After a failed launch the session is `failed`, its claim is released
 /// and a lane that was added is removed; a task that was added stays. `inside_session`.
 pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<String>) -> Result<Answer> {
-    inside_session::refuse_unless_role(app, "start", &app.settings.sessions.may_start)?;
+    inside_session::refuse_unless_permitted(app, "start", Permission::Start)?;
     if let Some(answer) = app.stored_response()?.filter(|answer| !record::is_unfinished(answer)) {
         return Ok(answer);
     }
@@ -58,7 +59,7 @@ pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<
 
 /// Lists the commands that together do what [`start`] would do. Writes nothing.
 pub fn dry_run(app: &App, argument: &str, request: &StartRequest) -> Result<StartPlanView> {
-    inside_session::refuse_unless_role(app, "start", &app.settings.sessions.may_start)?;
+    inside_session::refuse_unless_permitted(app, "start", Permission::Start)?;
     let subject = requested_task::find(app, argument, request.body.as_deref())?;
     let draft = Draft::new(app, &subject, request)?;
     draft.check_claim(app, request)?;

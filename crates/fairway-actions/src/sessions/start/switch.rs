@@ -20,6 +20,7 @@ use crate::sessions::list;
 use crate::{Answer, App};
 use fairway_core::adapters::builtin_scripts;
 use fairway_core::adapters::plumbing::commands::structured;
+use fairway_core::config::Permission;
 use fairway_core::config::project::STATE_DIR;
 use fairway_core::domain::session::{Activity, Session};
 use fairway_core::domain::{Refusal, SessionId};
@@ -81,7 +82,7 @@ impl SwitchTo {
 /// `session_final`, `session_gone`, `session_mismatch`; `usage` when the conversation cannot continue there; those of a launch;
 /// `inside_session`.
 pub fn switch(app: &App, id: &SessionId, request: &SwitchRequest) -> Result<Answer> {
-    inside_session::refuse_unless_role(app, "session structured", &app.settings.sessions.may_start)?;
+    inside_session::refuse_unless_permitted(app, "session structured", Permission::Start)?;
     if let Some(answer) = app.stored_response()?.filter(|answer| !record::is_unfinished(answer)) {
         return Ok(answer);
     }
@@ -131,7 +132,7 @@ pub fn is_structured(app: &App, id: &SessionId) -> Result<bool> {
 /// # Errors
 /// Those of [`switch`].
 pub fn check(app: &App, id: &SessionId, request: &SwitchRequest) -> Result<()> {
-    inside_session::refuse_unless_role(app, "session structured", &app.settings.sessions.may_start)?;
+    inside_session::refuse_unless_permitted(app, "session structured", Permission::Start)?;
     let of = app.read(|tx| lookup::session(tx, id))?;
     plans(app, &of, request).map(|_| ())
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::App;
-use fairway_core::config::StaleAfter;
 use fairway_core::domain::age;
 use fairway_core::domain::finding::{Finding, Severity};
 use fairway_core::env::{Clock, Timestamp};
@@ -42,7 +41,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>, facts: &StoreFacts) -> Result<Vec
     let now = if clock.is_some() { *time } else { now };
     let live: Vec<Option<String>> = sessions::live(tx)?.into_iter().map(|session| session.host_id).collect();
     let sessions_of = |host: &Host| live.iter().filter(|id| id.is_some() && **id == host.id).count();
-    if let StaleAfter::After(limit) = app.settings.sessions.stale_after {
+    if let Some(limit) = app.settings.sessions.stale_after {
         findings.extend(others.iter().filter_map(|host| silent(host, sessions_of(host), limit, now)));
     }
     findings.extend(others.iter().filter_map(|host| other_version(host, now)));

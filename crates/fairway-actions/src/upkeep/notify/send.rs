@@ -241,7 +241,7 @@ fn send_batch(
 ) -> Result<bool> {
     let settings = app.settings.notify.sink(&batch.sink);
     let sink = &batch.sink;
-    let lease = sinks::time_limit(&settings) + LEASE_MARGIN;
+    let lease = sinks::LONGEST_DELIVERY + LEASE_MARGIN;
     let claimed = app.transaction(|tx| {
         let mut claimed = Vec::new();
         for item in batch.items.iter().filter(|item| board.present.contains(*item)) {

@@ -22,8 +22,10 @@ use fairway_core::os::exit_reason::ExitReason;
 use fairway_core::render::strip_controls;
 use fairway_core::wire::{NotificationView, SentView};
 
-/// The time limit of `notify-send`.
-const DESKTOP_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time limit of `notify-send`, and of the command of a sink.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest time that a delivery to a sink takes, including the time to kill a program that does not end.
+pub(super) const LONGEST_DELIVERY: Duration = Duration::from_secs(20);
 /// The longest text in an escape sequence, in characters.
 const MAX_OSC_CHARS: usize = 240;
 
@@ -38,15 +40,6 @@ pub(super) struct SinkError {
 impl SinkError {
     pub(super) fn new(why: impl Into<String>) -> Self {
         Self { why: why.into(), output: Vec::new() }
-    }
-}
-
-/// The longest time that a delivery to a sink takes, including the time to kill a program that does not end.
-pub(super) fn time_limit(sink: &SinkSettings<'_>) -> Duration {
-    const KILL: Duration = Duration::from_secs(10);
-    match sink.way {
-        NotifySink::Command => sink.command_timeout + KILL,
-        NotifySink::Bell | NotifySink::Osc | NotifySink::Desktop => DESKTOP_TIMEOUT + KILL,
     }
 }
 
@@ -96,38 +89,32 @@ fn desktop(app: &App, notification: &NotificationView) -> Result<(), SinkError> 
     let markup_free = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let body: Vec<String> = notification.text.lines().map(|line| markup_free(&strip_controls(line))).collect();
     let args = ["--app-name=Fairway".to_owned(), "--".to_owned(), strip_controls(&notification.title), body.join("\n")];
-    run(app, &program, &args.map(OsString::from), b"", DESKTOP_TIMEOUT)
+    run(app, &program, &args.map(OsString::from), b"")
 }
 
 fn command(app: &App, sink: &SinkSettings<'_>, notification: &NotificationView) -> Result<(), SinkError> {
-    let text = sink.command.ok_or_else(|| SinkError::new(format!("{} is not set", command_key(sink))))?;
+    let text =
+        sink.command.ok_or_else(|| SinkError::new(format!("notify.per_sink.{}.command is not set", sink.name)))?;
     let mut stdin = serde_json::to_vec(notification).map_err(|error| SinkError::new(error.to_string()))?;
     stdin.push(b'\n');
     let args = [OsString::from("-c"), OsString::from(text)];
-    run(app, Path::new("/bin/sh"), &args, &stdin, sink.command_timeout)
-}
-
-fn command_key(sink: &SinkSettings<'_>) -> String {
-    match NotifySink::parse(sink.name.as_str()) {
-        Some(_) => "notify.command".to_owned(),
-        None => format!("notify.per_sink.{}.command", sink.name),
-    }
+    run(app, Path::new("/bin/sh"), &args, &stdin)
 }
 
 /// Runs a program in the root with the sender's environment, without the variables of a session.
-fn run(app: &App, program: &Path, args: &[OsString], stdin: &[u8], limit: Duration) -> Result<(), SinkError> {
+fn run(app: &App, program: &Path, args: &[OsString], stdin: &[u8]) -> Result<(), SinkError> {
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
     for name in vars::SESSION_IDENTITY {
         env.remove(&OsString::from(name));
     }
     env.insert(vars::FAIRWAY_ROOT.into(), PathBuf::clone(&app.project.root).into());
-    let call = Call { program, args, env: &env, cwd: &app.project.root, stdin, limit, ends_group: true };
+    let call = Call { program, args, env: &env, cwd: &app.project.root, stdin, limit: TIMEOUT, ends_group: true };
     let done = capture(&call).map_err(|error: io::Error| SinkError::new(format!("cannot be started: {error}")))?;
     let why = match done.exit {
         ExitReason::Code(0) => return Ok(()),
         ExitReason::Code(code) => format!("exit code {code}"),
         ExitReason::Signal(number) => format!("killed by signal {number}"),
-        ExitReason::TimedOut => format!("took longer than {} s", limit.as_secs_f32()),
+        ExitReason::TimedOut => format!("took longer than {} s", TIMEOUT.as_secs()),
     };
     Err(SinkError { why, output: [done.stdout, done.stderr].concat() })
 }
@@ -140,9 +127,8 @@ fn run(app: &App, program: &Path, args: &[OsString], stdin: &[u8], limit: Durati
 pub fn test(app: &App, name: &SinkName, terminal: Option<&mut dyn Write>) -> Result<(SentView, Vec<u8>)> {
     let sink = app.settings.notify.sink(name);
     if sink.way == NotifySink::Command {
-        if NotifySink::parse(name.as_str()).is_none() && sink.command.is_none() {
-            let known: Vec<&str> = NotifySink::ALL.iter().map(|one| one.as_str()).collect();
-            let why = format!("no sink '{name}': name {} or one of notify.per_sink", known.join(", "));
+        if sink.command.is_none() {
+            let why = format!("no sink '{name}': name {} or one of notify.per_sink", NotifySink::built_in().join(", "));
             return Err(Refusal::Usage { why }.into());
         }
         trust::require(app)?;

@@ -28,7 +28,6 @@ pub fn state(app: &App, hook_providers: &[&str]) -> Result<NotifyStateView> {
     }
     Ok(NotifyStateView {
         sinks: settings.sinks.iter().map(ToString::to_string).collect(),
-        kinds: settings.kinds.clone(),
         quiet: settings.quiet.map(|window| window.to_string()),
         quiet_until: quiet_until(app).map(|at| at.to_string()),
         per_sink: sinks.iter().filter(|sink| settings.per_sink.contains_key(sink.name.as_str())).map(own).collect(),

@@ -17,7 +17,7 @@ use crate::sessions::resumption;
 use crate::sessions::start::relaunch::{self, RelaunchRequest};
 use crate::sessions::start::{self, StartRequest};
 use crate::{Answer, App};
-use fairway_core::config::load_in_force;
+use fairway_core::config::{Permission, load_in_force};
 use fairway_core::domain::rules::work::{Effect, Event, News, Work};
 use fairway_core::domain::{LaneName, Refusal, SessionId, TaskId};
 use fairway_core::env::Timestamp;
@@ -47,7 +47,7 @@ pub enum WorkEnd {
 /// # Errors
 /// `inside_session`; errors of the store, the configuration and `tell`.
 pub fn work(app: &App, request: &WorkRequest, tell: &mut dyn FnMut(&News) -> Result<()>) -> Result<WorkEnd> {
-    inside_session::refuse_unless_role(app, "work", &app.settings.sessions.may_start)?;
+    inside_session::refuse_unless_permitted(app, "work", Permission::Start)?;
     let waiter = app.waiter("work")?;
     let signals = SignalPipe::install(&[Signal::SIGINT])?;
     let (work, lander) = (Work::new(request.plan), Lander::default());

@@ -132,7 +132,7 @@ mod tests {
             assert_eq!((works, trust, permission), expected, "{provider} {state}:\n{screen}");
         }
         // A profile for structured sessions alone has no screen.
-        for (provider, _) in profiles.iter().filter(|(_, profile)| profile.prompt_args.is_some()) {
+        for (provider, _) in profiles.iter().filter(|(_, profile)| profile.facts.prompt_args.is_some()) {
             for state in ["working", "trust", "permission", "idle", "interrupted", "limit"] {
                 assert!(screens.iter().any(|(of, is, _)| of == provider && is == state), "{provider} {state}");
             }

@@ -312,7 +312,7 @@ impl Git<'_> {
     }
 
     /// Whether the configuration asks to sign the commits of branches.
-    fn signs_commits(&self) -> Result<bool, GitError> {
+    pub fn signs_commits(&self) -> Result<bool, GitError> {
         let done = self.run(&["config", "--type=bool", "--get", "commit.gpgSign"], QUERY_TIMEOUT)?;
         Ok(output_text(&done.stdout) == "true")
     }
