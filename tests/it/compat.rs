@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use fairway_core::config::KEYS;
 use fairway_core::os;
 use rusqlite::Connection;
 use serde_json::Value;
@@ -70,6 +71,27 @@ fn copy_private(from: &Path, to: &Path) {
             set_mode(&target, 0o600);
         }
     }
+}
+
+/// Whether a value is at a path of the table of keys: `*` stands for any name, `[]` for an element of a list.
+fn has(value: &toml::Value, steps: &[&str]) -> bool {
+    let Some((step, rest)) = steps.split_first() else { return true };
+    let below: Vec<&toml::Value> = match (*step, step.strip_suffix("[]")) {
+        ("*", _) => value.as_table().into_iter().flat_map(toml::Table::values).collect(),
+        (_, Some(list)) => value.get(list).and_then(toml::Value::as_array).into_iter().flatten().collect(),
+        (name, None) => value.get(name).into_iter().collect(),
+    };
+    below.into_iter().any(|value| has(value, rest))
+}
+
+/// Those of a server are in no file that is committed.
+#[test]
+fn recorded_configuration_has_every_key() {
+    let recorded: toml::Value =
+        fs::read_to_string(fixture("fairway.toml")).unwrap().parse::<toml::Table>().unwrap().into();
+    let paths = KEYS.iter().filter(|key| key.section != "store").map(fairway_core::config::Key::path);
+    let missing: Vec<String> = paths.filter(|path| !has(&recorded, &path.split('.').collect::<Vec<_>>())).collect();
+    assert_eq!(missing, [""; 0]);
 }
 
 /// The recorded calls of a file: the command line, its exit code and its output.
