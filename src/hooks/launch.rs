@@ -40,7 +40,7 @@ impl ProviderHooks for KnownHooks {
         let mut settings = serde_json::json!({ "hooks": events });
         if let Some(switch) = &provider.hooks_switch {
             // They come before the files of the project and the user, one of which may turn hooks off, now or later.
-            settings[switch.key] = false.into();
+            switch.turn_on(&mut settings);
         }
         Some(HookSettings::File(format!("{settings:#}\n")))
     }
@@ -70,10 +70,17 @@ impl ProviderHooks for KnownHooks {
     fn ask(&self, question: &HookQuestion) -> HookVerdict {
         let Ok(fairway) = executable::current_executable() else { return HookVerdict::Runs };
         let skips_review = question.own_args.iter().any(|arg| arg == WITHOUT_REVIEW);
-        let provider = Provider::parse(&question.provider).filter(|provider| provider.reviews_hooks && !skips_review);
-        let Some(provider) = provider else { return HookVerdict::Runs };
+        let Some(provider) = Provider::parse(&question.provider) else { return HookVerdict::Runs };
         let place =
             HookPlace { provider: &question.provider, env: &question.env, home: None, worktree: &question.worktree };
+        // The settings that a launch brings turn the hooks on.
+        let files = if question.args.is_empty() { settings_files(provider, place) } else { Vec::new() };
+        if let Some(off) = install::switched_off(provider, files) {
+            return HookVerdict::Off(off.to_string());
+        }
+        if !provider.reviews_hooks || skips_review {
+            return HookVerdict::Runs;
+        }
         let commands = if question.args.is_empty() {
             let files = settings_files(provider, place);
             files.iter().find_map(|file| installed_commands(provider, file, &fairway)).unwrap_or_default()
@@ -99,7 +106,9 @@ fn command_of(hook: &Value) -> Option<String> {
 fn settings_files(provider: Provider, place: HookPlace<'_>) -> Vec<PathBuf> {
     let (dir, file) = (provider.settings_dir, provider.settings_file);
     let top = place.worktree.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(place.worktree);
-    let mut found = vec![place.worktree.join(dir).join(file), top.join(dir).join(file)];
+    let names = provider.local_settings_file.into_iter().chain([file]);
+    let mut found: Vec<PathBuf> =
+        names.flat_map(|name| [place.worktree, top].map(|place| place.join(dir).join(name))).collect();
     found.dedup();
     found.extend(user_dir(provider, place).map(|dir| dir.join(file)));
     found
@@ -121,7 +130,7 @@ fn user_dir(provider: Provider, place: HookPlace<'_>) -> Option<PathBuf> {
 /// when no hook whose program exists asks the guard before every tool call.
 fn installed_commands(provider: Provider, file: &Path, fairway: &Path) -> Option<Vec<String>> {
     let text = SettingsFile::read(file).ok()?.text?;
-    install::check_loadable(provider, &text).ok()?;
+    install::load(provider, &text).ok()?;
     let found = install::find_hooks(&text, &install::own_hook_matcher(provider, fairway)).ok()?;
     let own = fairway.file_name().and_then(|name| name.to_str());
     let runs =

@@ -53,11 +53,39 @@ pub struct WakeHook {
     pub(super) entry: fn(&Path, u64) -> Value,
 }
 
-/// A setting that turns all hooks off when it is true. Of the files that are merged, the first one that has it decides.
+/// The settings that turn hooks off. The provider merges them from several files.
 pub struct HooksSwitch {
+    /// The key for all hooks, with dots between its parts, and the value that turns them off. The first file that has it decides.
     pub(super) key: &'static str,
-    /// The administrator's settings file, which comes before all others.
+    pub(super) off: bool,
+    /// The key of a list with the names of single hooks. Each file adds to it.
+    pub(super) names: Option<&'static str>,
+    /// The administrator's settings file, which comes before all others, and the one that comes after them.
     pub(super) managed_file: &'static str,
+    pub(super) default_file: Option<&'static str>,
+}
+
+impl HooksSwitch {
+    /// The value below a key with dots.
+    fn at<'a>(value: &'a Value, key: &str) -> &'a Value {
+        key.split('.').fold(value, |value, part| &value[part])
+    }
+
+    /// Whether these settings turn all hooks off; `None` when they say nothing about it.
+    pub(super) fn is_off(&self, settings: &Value) -> Option<bool> {
+        Some(Self::at(settings, self.key).as_bool()? == self.off)
+    }
+
+    /// Whether the list of these settings has the hook.
+    pub(super) fn names_hook(&self, settings: &Value, hook: &str) -> bool {
+        let list = self.names.and_then(|key| Self::at(settings, key).as_array());
+        list.is_some_and(|names| names.iter().any(|name| name == hook))
+    }
+
+    /// Turns the hooks on in settings that come before all but those of the administrator.
+    pub(super) fn turn_on(&self, settings: &mut Value) {
+        *self.key.split('.').fold(settings, |value, part| &mut value[part]) = (!self.off).into();
+    }
 }
 
 /// Fills in the models of the part of a transcript that was read from an offset on.
@@ -100,11 +128,10 @@ pub struct ProviderSpec {
     /// The settings entry by which a program handles an event, with its time limit in seconds.
     pub(super) hook_entry: fn(&Path, &str, u64) -> Value,
     pub(super) wake_hook: Option<WakeHook>,
-    /// The setting that turns all hooks off, where the provider merges it from several files.
+    /// The settings that turn hooks off, where the provider merges them from several files.
     pub(super) hooks_switch: Option<HooksSwitch>,
-    /// Checks that the provider loads these settings and runs their hooks; the text is the name of Fairway's hooks. The error is
-    /// a predicate of the file.
-    pub(super) check_settings: fn(&Value, &str) -> Result<(), String>,
+    /// Checks that the provider loads these settings. The error is a predicate of the file.
+    pub(super) check_settings: fn(&Value) -> Result<(), String>,
     /// Whether the provider's settings may have comments.
     pub(super) settings_have_comments: bool,
     pub(super) settings_have_byte_order_mark: bool,

@@ -739,12 +739,13 @@ event_data! {
         reason: String,
     }
 
-    /// A structured agent was seen to run what the guard denies.
+    /// An agent started without the guard, or was seen to run what it denies.
     GuardBypassed {
-        /// The tool.
-        tool: String,
         /// How, and the call.
         what: String,
+        => optional
+        /// The tool of the call.
+        tool: String,
     }
 
     /// A program in the sandbox of a session asked for a host that is closed.

@@ -122,11 +122,13 @@ fn check_plugin(context: &DoctorContext<'_>, provider: Provider, plugin: &Enable
 
 /// An error when a settings file turns off all hooks of the provider. Another file may have them, and be right by itself.
 fn switched_off(context: &DoctorContext<'_>, provider: Provider, hooks: &str) -> Option<Finding> {
-    let key = provider.hooks_switch.as_ref()?.key;
-    let file = install::switched_off(provider, context.env, context.root.unwrap_or(&context.env.cwd))?;
-    let (label, file) = (provider.label(), file.display());
-    let message = format!("{label} does not run {hooks}: {file} sets {key}");
-    Some(Finding::new("not_blocking", Severity::Error, message).with_fix(format!("remove {key} from {file}")))
+    let place = context.root.unwrap_or(&context.env.cwd).to_owned();
+    let targets = [Target::Local(place.clone()), Target::Project(place), Target::User];
+    let files = targets.iter().filter_map(|target| target.path(provider, context.env).ok());
+    let off = install::switched_off(provider, files)?;
+    let message = format!("{} does not run {hooks}: {off}", provider.label());
+    let fix = format!("remove {} from {}", off.setting, off.file.display());
+    Some(Finding::new("not_blocking", Severity::Error, message).with_fix(fix))
 }
 
 /// Warns of lanes in whose worktree an agent runs without hooks or guard.
@@ -196,7 +198,7 @@ fn check_file(
     else {
         return false;
     };
-    let not_loadable = install::check_loadable(provider, text).err().map(|why| {
+    let not_loadable = install::load(provider, text).err().map(|why| {
         let message = format!("{} {why}: none of its hooks run", path.display());
         Finding::new("not_loaded", Severity::Error, message)
     });

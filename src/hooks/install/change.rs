@@ -9,7 +9,7 @@ use similar::TextDiff;
 
 use super::edit;
 use super::entries::{entries, own_program};
-use super::loadable::check_loadable;
+use super::loadable::load;
 use super::settings_file::{SettingsFile, Target};
 use crate::hooks::Provider;
 use fairway_core::domain::{Refusal, secrets};
@@ -91,7 +91,7 @@ fn apply_change(provider: Provider, settings: &SettingsFile, text: Option<&str>,
         path: settings.path.clone(),
         is_changed,
         diff: unified_diff(&settings.path, settings.text.as_deref(), text),
-        not_loadable: text.and_then(|text| check_loadable(provider, text).err()),
+        not_loadable: text.and_then(|text| load(provider, text).err()),
     })
 }
 

@@ -1,23 +1,23 @@
 //! Checks whether a provider would load a settings file. Hooks of a file that it does not load are never run, mostly without a
 //! message.
 
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
 use super::json_edit::{self, BOM};
 use super::settings_file::{SettingsFile, Target};
 use crate::hooks::Provider;
-use fairway_core::env::Env;
 
 /// The name of Fairway's hooks, where a provider has names for hooks.
 const HOOK_NAME: &str = "fairway";
 
-/// Checks that the provider loads settings with this text, and runs their hooks.
+/// Reads settings as the provider loads them.
 ///
 /// # Errors
-/// The reason, as the end of a sentence that begins with the name of the file.
-pub fn check_loadable(provider: Provider, text: &str) -> Result<(), String> {
+/// The reason why it does not, as the end of a sentence that begins with the name of the file.
+pub fn load(provider: Provider, text: &str) -> Result<Value, String> {
     let body = text.strip_prefix(BOM).unwrap_or(text);
     if body.len() != text.len() && !provider.settings_have_byte_order_mark {
         return Err(format!("begins with a byte order mark, and {} does not load such a file", provider.label()));
@@ -36,22 +36,38 @@ pub fn check_loadable(provider: Provider, text: &str) -> Result<(), String> {
             return Err(format!("{problem}, and {} does not load such a file", provider.label()));
         }
     };
-    (provider.check_settings)(&value, HOOK_NAME)
+    (provider.check_settings)(&value)?;
+    Ok(value)
 }
 
-/// The settings file that turns off all hooks of the provider in this directory, whichever file has them.
-pub fn switched_off(provider: Provider, env: &Env, directory: &Path) -> Option<PathBuf> {
+/// A setting that turns the hooks of a provider off.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SwitchedOff {
+    pub file: PathBuf,
+    pub setting: String,
+}
+
+impl fmt::Display for SwitchedOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} sets {}", self.file.display(), self.setting)
+    }
+}
+
+/// The setting that turns Fairway's hooks off, whichever file has them. `files` are those of the project and the person, in the
+/// order in which they decide.
+pub fn switched_off(provider: Provider, files: impl IntoIterator<Item = PathBuf>) -> Option<SwitchedOff> {
     let switch = provider.hooks_switch.as_ref()?;
-    let targets = [Target::Local(directory.to_owned()), Target::Project(directory.to_owned()), Target::User];
-    let files = targets.iter().filter_map(|target| target.path(provider, env).ok());
-    let is_off = |file: &Path| {
-        let text = SettingsFile::read(file).ok()?.text?;
-        let value: Value = serde_json::from_str(text.strip_prefix(BOM).unwrap_or(&text)).ok()?;
-        value[switch.key].as_bool()
+    let files = [switch.managed_file.into()].into_iter().chain(files).chain(switch.default_file.map(PathBuf::from));
+    let read = |file: PathBuf| Some((load(provider, &SettingsFile::read(&file).ok()?.text?).ok()?, file));
+    let read: Vec<(Value, PathBuf)> = files.filter_map(read).collect();
+    let decides = read.iter().find_map(|(settings, file)| Some((switch.is_off(settings)?, file)));
+    let all = decides.filter(|(is_off, _)| *is_off).map(|(_, file)| (file, switch.key.to_owned()));
+    let one = || {
+        let (_, file) = read.iter().find(|(settings, _)| switch.names_hook(settings, HOOK_NAME))?;
+        Some((file, format!("'{HOOK_NAME}' in {}", switch.names?)))
     };
-    let decides = |file: PathBuf| Some((is_off(&file)?, file));
-    let (is_off, file) = [switch.managed_file.into()].into_iter().chain(files).find_map(decides)?;
-    is_off.then_some(file)
+    let (file, setting) = all.or_else(one)?;
+    Some(SwitchedOff { file: file.clone(), setting })
 }
 
 /// The steps that the user must take after `hook install`: the provider's conditions for running the hooks, where else the hooks
@@ -96,10 +112,18 @@ mod tests {
             ("", vec![]),
         ] {
             for provider in Provider::ALL {
-                let loaded = check_loadable(*provider, text);
+                let loaded = load(*provider, text);
+                let switch = provider.hooks_switch.as_ref();
+                let is_on = |settings: &Value| {
+                    switch.is_none_or(|one| one.is_off(settings) != Some(true) && !one.names_hook(settings, HOOK_NAME))
+                };
                 // An empty file is none for the one that strips comments first.
                 if !(text.is_empty() && *provider == GEMINI) {
-                    assert_eq!(loaded.is_ok(), by.contains(provider), "{text} {provider:?} {loaded:?}");
+                    assert_eq!(
+                        loaded.as_ref().is_ok_and(is_on),
+                        by.contains(provider),
+                        "{text} {provider:?} {loaded:?}"
+                    );
                 }
             }
         }

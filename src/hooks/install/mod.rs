@@ -17,5 +17,5 @@ pub use edit::{InstalledHook, find_hooks};
 pub(in crate::hooks) use entries::shell_command;
 pub use entries::{DEFAULT_APPROVAL_WAIT, Entry, LONGEST_APPROVAL_WAIT, argv, entries, launch_entries, own_program};
 pub use installed_limit::{longest_approval_wait, outdated_wait};
-pub use loadable::{check_loadable, manual_steps, switched_off};
+pub use loadable::{load, manual_steps, switched_off};
 pub use settings_file::{SettingsFile, Target};

@@ -50,10 +50,14 @@ pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
     reply,
     hook_entry,
     wake_hook: Some(WakeHook { events: &["SessionStart", "Stop"], entry: wake_hook }),
-    hooks_switch: Some(HooksSwitch { key: HOOKS_OFF, managed_file: "/etc/claude-code/managed-settings.json" }),
-    check_settings: |value, _| {
-        if value[HOOKS_OFF] == true { Err(format!("sets {HOOKS_OFF}")) } else { Ok(()) }
-    },
+    hooks_switch: Some(HooksSwitch {
+        key: "disableAllHooks",
+        off: true,
+        names: None,
+        managed_file: "/etc/claude-code/managed-settings.json",
+        default_file: None,
+    }),
+    check_settings: |_| Ok(()),
     settings_have_comments: false,
     settings_have_byte_order_mark: true,
     manual_steps: |_| Vec::new(),
@@ -72,9 +76,6 @@ pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
     parse_line: |read, _, line| parse_line(read, line),
     fill_missing_models: None,
 });
-
-/// The setting that turns all hooks off.
-const HOOKS_OFF: &str = "disableAllHooks";
 
 /// Notifications that do not mean the agent waits for a person.
 const IGNORED_NOTIFICATIONS: &[&str] =

@@ -56,7 +56,7 @@ pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
     hook_entry,
     wake_hook: None,
     hooks_switch: None,
-    check_settings: |value, _| {
+    check_settings: |value| {
         let is_known = |key: &str| matches!(key, "hooks" | "description");
         match value.as_object().and_then(|all| all.keys().find(|key| !is_known(key))) {
             Some(key) => Err(format!("has the unknown key '{}': codex does not load such a file", key.escape_debug())),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::hooks::CANARY;
 use crate::hooks::install::shell_command;
 use crate::hooks::payload::Payload;
-use crate::hooks::provider::{EventSpec, HookOutput, Provider, ProviderSpec, describe_end};
+use crate::hooks::provider::{EventSpec, HookOutput, HooksSwitch, Provider, ProviderSpec, describe_end};
 use crate::hooks::transcripts::lines::{non_empty_text, parse_if_contains, timestamp, token_count};
 use fairway_actions::agents::guard::ToolCall;
 use fairway_actions::agents::hook::{HookEvent, Reply, StartKind, ToolEnd};
@@ -49,20 +49,14 @@ pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
         })
     },
     wake_hook: None,
-    hooks_switch: None,
-    check_settings: |value, own_hook| {
-        for section in ["hooksConfig", "hooks"] {
-            let section = &value[section];
-            if section["enabled"] == false {
-                return Err("disables hooks".into());
-            }
-            let disabled = section["disabled"].as_array();
-            if disabled.is_some_and(|names| names.iter().any(|name| name == own_hook)) {
-                return Err(format!("has '{own_hook}' in its list of disabled hooks"));
-            }
-        }
-        Ok(())
-    },
+    hooks_switch: Some(HooksSwitch {
+        key: "hooksConfig.enabled",
+        off: false,
+        names: Some("hooksConfig.disabled"),
+        managed_file: "/etc/gemini-cli/settings.json",
+        default_file: Some("/etc/gemini-cli/system-defaults.json"),
+    }),
+    check_settings: |_| Ok(()),
     settings_have_comments: true,
     settings_have_byte_order_mark: false,
     manual_steps: |in_project| {

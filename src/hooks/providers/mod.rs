@@ -28,7 +28,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::hooks::install::{Target, check_loadable, entries, manual_steps};
+    use crate::hooks::install::{Target, entries, load, manual_steps};
     use crate::hooks::provider::{EventSpec, HookOutput, ProviderSpec};
     use fairway_core::os::exit_reason::ExitReason;
 
@@ -130,7 +130,7 @@ mod tests {
             hook_entry: |_, event, seconds| serde_json::json!({ "run": event, "seconds": seconds }),
             wake_hook: None,
             hooks_switch: None,
-            check_settings: |_, _| Ok(()),
+            check_settings: |_| Ok(()),
             settings_have_comments: false,
             settings_have_byte_order_mark: false,
             manual_steps: |_| vec!["restart acme"],
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].hooks, [serde_json::json!({ "run": "PreToolUse", "seconds": 10 })]);
         assert_eq!((ACME.tool_event(), ACME.timeout("Stop")), ("PreToolUse", Duration::from_secs(10)));
-        assert!((ACME.would_block)(&did(0, "no", ""), false).is_ok() && check_loadable(ACME, "{}").is_ok());
+        assert!((ACME.would_block)(&did(0, "no", ""), false).is_ok() && load(ACME, "{}").is_ok());
         assert_eq!(manual_steps(ACME, &Target::User), ["restart acme", "check the hooks: fairway doctor hooks acme"]);
     }
 }

@@ -236,15 +236,21 @@ fn setup_never_touches_what_a_person_changed() {
 #[test]
 fn setup_names_the_settings_file_that_turns_the_hooks_off() {
     let world = world();
-    let user = world.dir().join("home/.claude/settings.json");
-    fs::create_dir_all(user.parent().unwrap()).unwrap();
-    fs::write(&user, "{\"disableAllHooks\": true}").unwrap();
-    let done = world.run(["setup", "--yes", "--provider", "claude"]);
-    assert_eq!(done.code, Some(1), "{done:?}");
-    let left = done.stdout.lines().find(|line| line.starts_with("left for you: claude does not run the hook in"));
-    let left = left.unwrap_or_else(|| panic!("{done:?}"));
-    assert!(left.contains("home/.claude/settings.json sets disableAllHooks (remove disableAllHooks from"), "{left}");
-    assert!(!done.stdout.contains("would have blocked it"), "{done:?}");
+    for (provider, settings, key) in [
+        ("claude", r#"{"disableAllHooks": true}"#, "disableAllHooks"),
+        ("gemini", r#"{"hooksConfig": {"enabled": false}}"#, "hooksConfig.enabled"),
+    ] {
+        let user = world.dir().join(format!("home/.{provider}/settings.json"));
+        fs::create_dir_all(user.parent().unwrap()).unwrap();
+        fs::write(&user, settings).unwrap();
+        let done = world.run(["setup", "--yes", "--provider", provider]);
+        assert_eq!(done.code, Some(1), "{done:?}");
+        let begin = format!("left for you: {provider} does not run the hook in");
+        let left = done.stdout.lines().find(|line| line.starts_with(&begin)).unwrap_or_else(|| panic!("{done:?}"));
+        let file = format!("home/.{provider}/settings.json");
+        assert!(left.contains(&format!("{file} sets {key} (remove {key} from")), "{left}");
+        assert!(!done.stdout.contains("would have blocked it"), "{done:?}");
+    }
 }
 
 #[test]

@@ -151,6 +151,29 @@ fn another_settings_file_that_turns_hooks_off_is_named() {
     fs::remove_file(&user).unwrap();
     fs::write(&local, "{\"disableAllHooks\": true}").unwrap();
     judged(&world, "claude", "not_blocking", "settings.local.json sets disableAllHooks");
+
+    installed(&world, "gemini", r#"echo '{"decision":"block","reason":"fairway-canary"}'"#);
+    let user = world.dir().join("home/.gemini/settings.json");
+    fs::create_dir_all(user.parent().unwrap()).unwrap();
+    for (settings, code, words) in [
+        (r#"{"hooksConfig": {"disabled": ["other"]}}"#, "blocking", ""),
+        (
+            r#"{"hooksConfig": {"enabled": false}} // mine"#,
+            "not_blocking",
+            "home/.gemini/settings.json sets hooksConfig.enabled",
+        ),
+        (r#"{"hooksConfig": {"disabled": ["fairway"]}}"#, "not_blocking", "sets 'fairway' in hooksConfig.disabled"),
+    ] {
+        fs::write(&user, settings).unwrap();
+        judged(&world, "gemini", code, words);
+    }
+    // Of the switch the project's file decides; the lists of both are one.
+    let project = file_of(&world, "gemini");
+    let text = fs::read_to_string(&project).unwrap();
+    fs::write(&project, text.replacen('{', "{\"hooksConfig\": {\"enabled\": true},", 1)).unwrap();
+    judged(&world, "gemini", "not_blocking", "home/.gemini/settings.json sets 'fairway'");
+    fs::write(&user, r#"{"hooksConfig": {"enabled": false}}"#).unwrap();
+    judged(&world, "gemini", "blocking", "");
 }
 
 #[test]

@@ -201,6 +201,19 @@ fn agent_without_hooks_reads_its_first_prompt_in_its_inbox() {
     world.run(["hook", "install", "gemini", "--user"]).exits(0);
     let plan = planned(&world, &["--prompt", "by hook", "--", "gemini"]);
     assert_eq!((argv(&plan), &plan["notes"]), (words, &json!([])));
+
+    // They are there, and a setting turns them off: the launch and the board name its file.
+    configure(&world, "[guard]\ndefault = \"allow\"\n");
+    let file = world.dir().join("home/.gemini/settings.json");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replacen('{', "{\"hooksConfig\": {\"enabled\": false},", 1)).unwrap();
+    let told = format!("gemini runs no hooks: {} sets hooksConfig.enabled", file.display());
+    let launched =
+        world.json(["session", "launch", "--role", "r", "--id", "off", "--provider", "gemini", "--command", "gemini"]);
+    assert!(has_note(&launched, &format!("{told}: in this session it has no guard")), "{launched}");
+    let needs = world.json(["status"])["needs_you"].to_string();
+    assert!(needs.contains(&format!("it is not guarded: {told}")), "{needs}");
+    world.run(["session", "stop", "off"]).exits(0);
 }
 
 /// Codex's hooks of a launch and installed ones would both act: a launch brings none where they are installed.

@@ -182,12 +182,12 @@ impl Facts {
         self.approvals =
             pending.map(|one| Ok((one.clone(), approval_state::offers(tx, &one)?))).collect::<Result<_>>()?;
         (self.shown_dialogs, self.next_dialog) = shown_dialogs::find(app, &self.approvals, &self.sessions, now);
-        self.read_bypasses(tx)?;
         self.handoffs = handoffs::all(tx, true)?;
         self.read_questions(tx, &changed)?;
         self.read_submitted(app, tx, news, &changed)?;
         self.read_messages(app, tx, news.everything || news.messages || has_death)?;
         self.read_silent(app, tx, &changed)?;
+        self.read_bypasses(tx)?;
         self.program_missing = session_reports::program_missing(tx)?;
         self.active_jobs = jobs::active(tx)?;
         self.hosts = other_hosts(app, tx)?;
@@ -266,7 +266,8 @@ impl Facts {
 
     fn read_bypasses(&mut self, tx: &ReadTx<'_>) -> Result<()> {
         self.bypasses.clear();
-        for one in self.sessions.iter().filter(|one| may_work(one) && one.unguarded.is_some()) {
+        let may_lack_it = |one: &&SessionOverview| one.unguarded.is_some() || self.silent.contains(&one.session.id);
+        for one in self.sessions.iter().filter(|one| may_work(one)).filter(may_lack_it) {
             let is_bypass = |kind| kind == EventKind::GuardBypassed;
             if let Some(bypass) = events::newest_of_session(tx, &one.session.id, is_bypass)? {
                 self.bypasses.insert(one.session.id.clone(), bypass);

@@ -129,8 +129,8 @@ pub(super) fn missing_programs(facts: &Facts) -> Vec<Need> {
     items
 }
 
-/// One item while the guard rules are not trusted, because every tool call is then denied; one for each agent that was seen to
-/// get around the guard, and one for each agent under guard rules that has not called a hook.
+/// One item while the guard rules are not trusted, because every tool call is then denied; one for each agent that
+/// started without the guard or was seen to get around it, and one for each agent under guard rules that has not called a hook.
 pub(super) fn broken_guards(app: &App, facts: &Facts, hook_providers: &[&str]) -> Vec<Need> {
     let mut items = Vec::new();
     if let GuardTrust::Untrusted(why) = trust::guard_trust(&app.env, &app.project, &app.layers, &app.settings) {
@@ -159,7 +159,11 @@ pub(super) fn broken_guards(app: &App, facts: &Facts, hook_providers: &[&str]) -
         let label = session.provider.as_ref().map_or("", |provider| provider.as_str());
         // Its first turn has not begun: the agent asks a person first.
         let is_asked = one.waiting_for().is_some();
-        if is_asked || !hook_providers.contains(&label) || facts.now.since(session.started_at) < FIRST_HOOK_TIMEOUT {
+        if is_asked
+            || facts.bypasses.contains_key(&session.id)
+            || !hook_providers.contains(&label)
+            || facts.now.since(session.started_at) < FIRST_HOOK_TIMEOUT
+        {
             continue;
         }
         let line = format!("no hook of {label} has called since its start; the guard may be off");

@@ -9,7 +9,8 @@ use std::{fs, io};
 use super::plan::LaunchPlan;
 use super::provider_hooks::{HookQuestion, HookVerdict};
 use crate::App;
-use fairway_core::domain::SessionId;
+use fairway_core::domain::session::Session;
+use fairway_core::domain::{Event, EventKind};
 use fairway_core::env::Timestamp;
 use fairway_core::os::files;
 
@@ -58,15 +59,23 @@ fn prune_signs(directory: &Path, now: Timestamp) {
 
 impl HookCheck {
     /// Waits for the answer of the provider's program. Returns a note when the program does not run the hooks, or when that is
-    /// unknown.
-    pub(crate) fn note(self, session: &SessionId) -> Option<String> {
-        let provider = self.provider;
+    /// unknown. Records a setting that turns them off, for the board.
+    pub(crate) fn note(self, app: &App, session: &Session) -> Option<String> {
+        let (provider, id) = (self.provider, &session.id);
         match self.answer.join().unwrap_or_else(|_| HookVerdict::Unknown("the question failed".to_owned())) {
             HookVerdict::Runs => None,
             HookVerdict::Skipped(how) => Some(format!(
                 "{provider} skips the hooks of Fairway until you trust them in its window ({how}): until then it has no guard, \
-                 and reports no activity. It asks at its start: fairway session attach {session}"
+                 and reports no activity. It asks at its start: fairway session attach {id}"
             )),
+            HookVerdict::Off(why) => {
+                let what = format!("{provider} runs no hooks: {why}");
+                let event =
+                    Event::new(EventKind::GuardBypassed).session(id, &session.run_id).with("what", what.as_str());
+                let unknown = app.transaction(|tx| Ok(tx.record(&event)?)).err().map(|error| format!(" ({error:#})"));
+                let note = format!("{what}: in this session it has no guard, and reports no activity");
+                Some(note + &unknown.unwrap_or_default())
+            }
             HookVerdict::Unknown(why) => Some(format!("unknown whether {provider} runs the hooks of Fairway: {why}")),
         }
     }

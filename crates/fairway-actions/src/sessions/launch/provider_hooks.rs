@@ -48,6 +48,8 @@ pub enum HookVerdict {
     Runs,
     /// The provider skips them, for this reason in its own words.
     Skipped(String),
+    /// A setting turns them off, as this clause says.
+    Off(String),
     /// It is unknown, for this reason.
     Unknown(String),
 }

@@ -93,7 +93,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
         notes.push(format!("unknown whether {id} is running: {why}"));
     }
     steps.run(app, &mut notes);
-    notes.extend(hook_check.and_then(|check| check.note(id)));
+    notes.extend(hook_check.and_then(|check| check.note(app, &plan.session)));
     notes.extend(guard_note(app, &plan.session));
     // Messages that arrived while the session started.
     notes.extend(prompt::try_deliver(app, id));
