@@ -30,6 +30,8 @@ need python3 python3
 need tmux tmux
 need less less
 need screen screen
+need pytest-3 python3-pytest
+need flake8 flake8
 need script bsdutils
 need ssh-keygen openssh-client
 need gpg gnupg

@@ -25,6 +25,15 @@ const CODEX_OWN_DIRECTORY: &[&str] = &[
     "--dangerously-bypass-hook-trust",
 ];
 
+/// The directory of programs that `tests/agents.sh` fills; `None` where this program is not installed in it.
+pub fn installed(directory: &str, name: &str) -> Option<PathBuf> {
+    let home = env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or(home)?;
+    let bin = cache.join("fairway-tests").join(directory);
+    let reason = format!("{name} is not installed in {}; tests/agents.sh installs it", bin.display());
+    require::met(bin.join(name).is_file(), reason).then_some(bin)
+}
+
 /// An agent's command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agent {
@@ -45,11 +54,7 @@ impl Agent {
 
     /// Its program; `None` where it is not installed.
     pub fn program(self) -> Option<PathBuf> {
-        let home = env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
-        let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or(home)?;
-        let program = cache.join("fairway-tests/npm/node_modules/.bin").join(self.name());
-        let reason = format!("{} is not installed as {}; tests/run.sh installs it", self.name(), program.display());
-        require::met(program.is_file(), reason).then_some(program)
+        installed("npm/node_modules/.bin", self.name()).map(|bin| bin.join(self.name()))
     }
 
     /// Answers its first questions before it asks, in the home of this world, and tells it where its model is. What it needs

@@ -20,9 +20,8 @@ use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use serde_json::{Value, json};
 
-use crate::common::agent_programs::Agent;
+use crate::common::agent_programs::{Agent, installed};
 use crate::common::mock_models::{ESCALATED, MockModels};
-use crate::common::require;
 use crate::sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually};
 
 /// An agent that speaks the protocol, by its provider.
@@ -109,16 +108,13 @@ impl Structured {
             Self::Vibe => "vibe-acp",
             other => other.provider(),
         };
-        let home = env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-        let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or(home)?;
-        let directory = cache.join("fairway-tests").join(match self {
+        let directory = match self {
             Self::Copilot | Self::Kimi | Self::Droid => "npm-acp-more/node_modules/.bin",
             Self::Kilo => "npm-kilo/node_modules/.bin",
             Self::Vibe => "vibe/bin",
             _ => "npm-acp/node_modules/.bin",
-        });
-        let reason = format!("{program} is not installed in {}; tests/agents.sh installs it", directory.display());
-        require::met(directory.join(program).is_file(), reason).then_some(directory)
+        };
+        installed(directory, program)
     }
 
     pub(crate) fn configure(self, world: &Sessions, models: &MockModels) -> Vec<(&'static str, String)> {
