@@ -60,6 +60,7 @@ need chromium chromium
 need chromedriver chromium-driver
 # Debian keeps these out of PATH.
 [[ -x /usr/sbin/pgbouncer ]] || missing_packages+=(pgbouncer)
+[[ -x /usr/sbin/nginx ]] || missing_packages+=(nginx-light)
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing_packages+=(postgresql)
 python3 -c "import ensurepip" 2>/dev/null || missing_packages+=(python3-venv)
 /usr/bin/python3 -c "import setuptools, wheel, pip" 2>/dev/null ||

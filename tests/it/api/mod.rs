@@ -12,6 +12,7 @@ mod identity;
 mod limits;
 mod openapi;
 mod page_access;
+mod page_behind_nginx;
 mod page_changes;
 pub(crate) mod page_client;
 mod page_in_chromium;
