@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::common::mount::Mount;
 use crate::common::test_project::CommandOutput;
-use crate::common::{TestProject, bulk_tasks, tree_snapshot};
+use crate::common::{TestProject, bulk_tasks, fixtures, tree_snapshot};
 
 const COMMANDS: &[&[&str]] = &[
     &["task", "add", "one more", "--json"],
@@ -87,6 +87,60 @@ fn first_open_on_a_full_disk_leaves_nothing_and_works_later() {
     drop(ballast);
     fs::remove_file(state.join("ballast")).unwrap();
     world.run(["task", "add", "first"]).exits(0);
+}
+
+/// The whole project is on the full disk. What git or the store cannot write is told with its cause and with what makes room.
+#[test]
+fn landing_and_import_on_a_full_disk_name_it_and_go_on_once_there_is_room() {
+    let world = TestProject::uninitialized();
+    let root = world.root();
+    let Some(_mount) = Mount::tmpfs(&root, 16_384) else { return };
+    fixtures::init_repository(&world);
+    for (key, value) in [("user.name", "Ann"), ("user.email", "ann@example.com")] {
+        world.git(&root, &["config", key, value]);
+    }
+    world.run(["init", "--quiet"]).exits(0);
+    let config = root.join(".fairway.toml");
+    let text = fs::read_to_string(&config).unwrap() + "\n[gates.done]\nrequire = []\n[gates.merge]\nrequire = []\n";
+    fs::write(config, text).unwrap();
+    let base = fixtures::commit(&world, "config");
+    world.run(["lane", "add", "ui", "--create-worktree"]).exits(0);
+    let lane = root.join(".fairway/worktrees/ui");
+    // It does not get smaller.
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        u8::try_from(state >> 56).unwrap()
+    };
+    fs::write(lane.join("picture"), (0..2 << 20).map(|_| next()).collect::<Vec<u8>>()).unwrap();
+    world.git(&lane, &["add", "--all"]);
+    world.git(&lane, &["commit", "--quiet", "--message=picture"]);
+    let rows = |id: usize| format!("{{\"id\":\"x-{id}\",\"title\":\"{}\",\"status\":\"open\"}}\n", "long ".repeat(60));
+    let backlog = world.dir().join("backlog.jsonl");
+    fs::write(&backlog, (0..3_000).map(rows).collect::<String>()).unwrap();
+    let import = ["task", "import", backlog.to_str().unwrap(), "--json"];
+
+    // Room for a commit, but not for the file.
+    let ballast = fill_up(&root);
+    ballast.set_len(ballast.metadata().unwrap().len() - (600 << 10)).unwrap();
+    for (words, exit, cause) in [
+        (&["land", "ui", "--json"][..], 7, "No space left on device"),
+        (&import, 8, "the disk is full"),
+        (&["lane", "add", "api", "--create-worktree", "--json"], 8, "the disk is full"),
+    ] {
+        let run = world.run(words).exits(exit);
+        let error = run.error();
+        assert!(error["message"].as_str().unwrap().contains(cause), "{run:?}");
+        assert!(error["hint"].as_str().unwrap().contains("fairway lane trim"), "{run:?}");
+    }
+    assert_eq!(world.git(&root, &["rev-parse", "main"]).trim(), base);
+    drop(ballast);
+    fs::remove_file(root.join("ballast")).unwrap();
+    world.run(["land", "ui"]).exits(0);
+    assert_eq!(world.git(&root, &["status", "--porcelain"]), "");
+    assert!(root.join("picture").metadata().unwrap().len() == 2 << 20 && !lane.exists());
+    world.run(import).exits(0);
+    assert_eq!(world.value("SELECT count(*) FROM tasks"), "3000");
 }
 
 #[test]

@@ -55,7 +55,8 @@ pub fn classify(error: &anyhow::Error) -> Failure {
 
 /// Adds what makes room to a failure for lack of space: worktrees take most of it.
 fn with_room(failure: Failure) -> Failure {
-    if failure.code != "store_full" && !failure.message.contains("No space left on device") {
+    let is_for_space = ["No space left on device", "Out of diskspace", "Disk quota exceeded"];
+    if failure.code != "store_full" && !is_for_space.iter().any(|words| failure.message.contains(words)) {
         return failure;
     }
     let room = "see what each lane takes: fairway lane list --size\nremove what can be made again: fairway lane trim";

@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::named_fifos::NamedFifos;
 use crate::os::capture::{self, Call, Captured};
 use crate::os::exit_reason::ExitReason;
-use crate::os::{executable, foreground};
+use crate::os::{executable, file_system, foreground};
 
 /// The time limit of a query.
 pub(super) const QUERY_TIMEOUT: Duration = Duration::from_secs(20);
@@ -53,6 +53,8 @@ pub const SESSION_GIT_HEAD: &str = "#!/bin/sh\n# git of a session that Fairway l
 
 /// The longest error message of git that is quoted, in characters.
 const MAX_REASON_CHARS: usize = 600;
+/// A file system with less room than this, in bytes, is full.
+const FULL: u64 = 64 << 10;
 
 /// A failed call of git.
 #[derive(Debug, Error)]
@@ -153,8 +155,13 @@ impl<'a> Git<'a> {
         let (git, args) = (self.program()?, with_fixed(args));
         let call = Call { program: &git, args: &args, env: &env, cwd: self.dir, stdin, limit, ends_group: true };
         let mut fifos = NamedFifos::below(self.dir);
-        capture::capture_with_help(&call, MAX_WHOLE_OUTPUT, self.is_asking, || fifos.answer())
-            .map_err(GitError::CannotStart)
+        let mut done = capture::capture_with_help(&call, MAX_WHOLE_OUTPUT, self.is_asking, || fifos.answer())
+            .map_err(GitError::CannotStart)?;
+        // Git says which file it cannot write, mostly not why.
+        if done.exit != ExitReason::Code(0) && file_system::free_bytes(self.dir).is_ok_and(|free| free < FULL) {
+            done.stderr.extend_from_slice(b"\nNo space left on device\n");
+        }
+        Ok(done)
     }
 
     /// Runs git in the foreground: it writes to this process's stdout, through the pager when that is a terminal. `pager` is
