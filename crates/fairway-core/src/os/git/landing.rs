@@ -361,7 +361,7 @@ impl Git<'_> {
     pub fn fast_forward(&self, commit: &str) -> Result<FastForward, GitError> {
         let args: Vec<&str> = FAST_FORWARD.into_iter().chain([commit]).collect();
         let vars = [("GIT_REFLOG_ACTION", OsStr::new(REFLOG_MESSAGE))];
-        let done = self.run_with_promisors(&args, &vars, CHECKOUT_TIMEOUT)?;
+        let done = self.run_with_promisors(self.is_partial()?, &args, &vars, CHECKOUT_TIMEOUT)?;
         if done.exit == ExitReason::Code(0) {
             return Ok(FastForward::Done);
         }

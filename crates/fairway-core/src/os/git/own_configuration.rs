@@ -12,6 +12,8 @@ use crate::os::capture::Captured;
 
 /// The settings that make a filter over the content of files.
 const FILTERS: &str = r"^filter\..*\.(clean|smudge|process|required)$";
+/// The settings of the remotes that promise the content of a partial clone.
+pub(super) const PROMISORS: &str = r"^remote\..*\.promisor$";
 /// The settings of programs that merge files.
 const MERGE_DRIVERS: &str = r"^merge\..*\.(driver|recursive)$";
 /// The settings that name the programs that sign commits.
@@ -64,13 +66,16 @@ impl Git<'_> {
     /// Runs a checkout in which only the filters of the user's own configuration run. It fails where the repository requires
     /// another filter: the files would have the wrong content.
     pub(super) fn run_checkout<T: AsRef<OsStr>>(&self, args: &[T], limit: Duration) -> Result<(), GitError> {
-        let settings = self.settings(FILTERS)?;
+        let mut settings = self.settings(&format!("{FILTERS}|{PROMISORS}"))?;
+        let all = settings.len();
+        settings.retain(|name, _| name.starts_with("filter."));
+        let is_partial = settings.len() < all;
         if settings.get("filter.git-crypt.smudge").is_some_and(|setting| setting.own.is_some()) {
             self.link_key_directory()?;
         }
         let mut all = filter_flags(&settings, |name| !name.ends_with(".required"));
         all.extend(args.iter().map(|arg| arg.as_ref().to_owned()));
-        succeeded("checkout", self.run_with_promisors(&all, &[], limit)?).map(drop)
+        succeeded("checkout", self.run_with_promisors(is_partial, &all, &[], limit)?).map(drop)
     }
 
     /// Links the keys of git-crypt into git's directory of this worktree, where git-crypt looks for them.

@@ -6,34 +6,36 @@ use std::time::Duration;
 
 use super::command::{Git, GitError, succeeded};
 use super::network_programs::NetworkPrograms;
+use super::own_configuration::PROMISORS;
 use crate::os::capture::Captured;
 
 /// The time limit of a fetch.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(1800);
-
-/// The settings of the remotes that promise the content.
-const PROMISORS: &str = r"^remote\..*\.promisor$";
 
 impl Git<'_> {
     /// Brings the content in which two commits differ. Does nothing where all content is here, as outside of a partial clone.
     pub fn bring_content(&self, from: &str, to: &str) -> Result<(), GitError> {
         // To count lines git needs the content of both sides, and asks for all of it at once.
         let args = ["diff-tree", "-r", "--no-renames", "--shortstat", from, to];
-        if self.config_entries(PROMISORS)?.is_empty() {
+        if !self.is_partial()? {
             return Ok(());
         }
-        succeeded("diff-tree", self.run_with_promisors(&args, &[], FETCH_TIMEOUT)?).map(drop)
+        succeeded("diff-tree", self.run_with_promisors(true, &args, &[], FETCH_TIMEOUT)?).map(drop)
+    }
+
+    pub(super) fn is_partial(&self) -> Result<bool, GitError> {
+        Ok(!self.config_entries(PROMISORS)?.is_empty())
     }
 
     /// Runs git, which may fetch the content that a partial clone lacks. Where the repository names the program on the other side it
     /// fetches nothing: git takes the first value of that setting, so that no flag replaces it.
     pub(super) fn run_with_promisors<T: AsRef<OsStr>>(
         &self,
+        is_partial: bool,
         args: &[T],
         more_vars: &[(&str, &OsStr)],
         limit: Duration,
     ) -> Result<Captured, GitError> {
-        let is_partial = !self.config_entries(PROMISORS)?.is_empty();
         let programs = if is_partial { self.network_programs()? } else { NetworkPrograms::default() };
         if !is_partial || programs.names_upload_pack() {
             return self.run_with(args, more_vars, b"", limit);
