@@ -201,7 +201,8 @@ fn attached_terminal_detaches_and_outlives_a_stop(backend: &str, keys: &[&[u8]])
         return;
     }
     let mut world = Sessions::new();
-    world.set("TERM", "xterm");
+    // No multiplexer knows it.
+    world.set("TERM", "xterm-of-tomorrow");
     world.launch(&["--role", "r", "--name", "s1", "--backend", backend, "--", "sh", "-c", "echo shown; exec cat"]);
     let screen_file = world.dir().join("screen");
     let attach = || {

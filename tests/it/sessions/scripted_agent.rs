@@ -1,12 +1,15 @@
 //! An agent of a script, in tmux: it calls hooks as Claude Code does, and its screen shows what the test wants.
 
-use std::process::Command;
+use std::fs::{self, File};
+use std::io::Write;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::{Sessions, eventually, text};
 use crate::common::require;
+use crate::common::test_project::FAIRWAY;
 
 /// The agent's own words: `hook EVENT [FIELDS]` calls a hook, and `lines` answers each typed line with a turn's hooks.
 const AGENT: &str = r#"#!/bin/sh
@@ -140,12 +143,21 @@ fn trust_question_that_a_launch_saw_needs_a_person_until_a_hook_calls() {
         world.json(["status"])["needs_you"].as_array().unwrap().iter().map(|need| text(&need["kind"])).collect()
     };
     assert_eq!(kinds(&world), ["question"]);
-    // A person answers in the window. A look tells that, before a hook does.
-    world.run(["session", "nudge", "s", "yes", "--force"]).exits(0);
-    eventually("the dialog is gone", || {
-        world.run(["session", "reconcile"]).exits(0);
-        (world.session("s")["activity"] == "unknown").then_some(())
-    });
+    // A person answers in the window, and leaves it: that tells it, before a hook does.
+    let screen = world.dir().join("attached");
+    let mut attached = world.command("script");
+    attached.args(["-qec", &format!("'{FAIRWAY}' session attach s"), "/dev/null"]).env("TERM", "xterm");
+    attached.stdin(Stdio::piped()).stdout(File::create(&screen).unwrap());
+    let mut attached = attached.spawn().unwrap();
+    let mut keys = attached.stdin.take().unwrap();
+    eventually("the window", || fs::read_to_string(&screen).unwrap().contains("Yes, I trust").then_some(()));
+    keys.write_all(b"yes\r").unwrap();
+    let shown = || world.run(["session", "peek", "s", "--screen"]).exits(0).stdout;
+    eventually("the dialog is gone", || (!shown().contains("Yes, I trust")).then_some(()));
+    assert_eq!(world.session("s")["activity"], "requires_action");
+    keys.write_all(b"\x02d").unwrap();
+    attached.wait().unwrap();
+    assert_eq!(world.session("s")["activity"], "unknown");
     world.run(["session", "nudge", "s", "go"]).exits(0);
     eventually("it begins", || (world.session("s")["activity"] == "idle").then_some(()));
     assert!(!kinds(&world).contains(&"question".to_owned()));
@@ -200,7 +212,7 @@ fn prompt_to_a_turn_that_a_person_ended_is_typed_once_the_screen_stands_still() 
     assert!(refused.error()["message"].as_str().unwrap().contains("s has been busy for "), "{refused:?}");
     world.run(["prompt", "s", "at last", "--wait-ack", "40s"]).exits(0);
     // The first is typed; the turn's hook may bring the others with it.
-    let typed = std::fs::read_to_string(world.dir().join("typed")).unwrap();
+    let typed = fs::read_to_string(world.dir().join("typed")).unwrap();
     assert!(typed.starts_with("go on\n"), "{typed}");
     let left = world.rows("SELECT id FROM messages WHERE status <> 'acknowledged'");
     assert!(left.is_empty(), "{left:?}");
@@ -280,7 +292,7 @@ fn text_that_no_hook_confirms_gets_another_enter_and_a_command_none() {
     let Some(world) = scene(body) else { return };
     world.run(launch_words(&world, &[])).exits(0);
     eventually("it is idle", || (world.session("s")["activity"] == "idle").then_some(()));
-    let typed = || std::fs::read_to_string(world.dir().join("typed")).unwrap_or_default();
+    let typed = || fs::read_to_string(world.dir().join("typed")).unwrap_or_default();
     world.run(["prompt", "s", "the first word"]).exits(0);
     let status =
         |id: u32| world.rows(&format!("SELECT status FROM messages WHERE id = {id}")).remove(0)["status"].clone();
