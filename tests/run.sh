@@ -114,7 +114,7 @@ tests/copy-programs.sh
 wait "${agents}"
 tests/in-memory.sh cargo nextest run --locked --features postgres
 say "tests of commands, with their stores on a server"
-FAIRWAY_TEST_ENGINE=postgres tests/in-memory.sh cargo nextest run --locked --features postgres --profile postgres -E 'test(/^(records|cli::(claim|handoff|task_transitions|task_add|message))::/)'
+FAIRWAY_TEST_ENGINE=postgres tests/in-memory.sh cargo nextest run --locked --features postgres --profile postgres -E 'test(/^(records|cli::(budget|claim|handoff|task_transitions|task_add|message))::/)'
 older_git=$(tests/older-git.sh)
 if [[ -n "${older_git}" ]]; then
   version=$(/usr/bin/git --version)
