@@ -49,8 +49,9 @@ install_agents npm @anthropic-ai/claude-code@2.1.329 @openai/codex@0.169.0 @goog
 # Those that speak the Agent Client Protocol, with the command lines that they bring themselves.
 install_agents npm-acp @agentclientprotocol/claude-agent-acp@0.101.0 @agentclientprotocol/codex-acp@2.6.0 \
   @google/gemini-cli@0.61.0 opencode-ai@1.18.33 @qwen-code/qwen-code@0.24.4
-# Tools that look at every file of a project.
-install_agents npm-tools vitest@5.1.2 jest@30.5.2 eslint@10.15.0 prettier@3.10.1 @biomejs/biome@2.6.8 typescript@7.0.2
+# Tools that look at every file of a project, and one that installs hooks of git.
+install_agents npm-tools vitest@5.1.2 jest@30.5.2 eslint@10.15.0 prettier@3.10.1 @biomejs/biome@2.6.8 typescript@7.0.2 \
+  husky@9.1.7
 install_agents npm-acp-more @github/copilot@1.0.102 @moonshot-ai/kimi-code@2.1.0 droid@0.215.0
 if [[ "${1:-}" = --all ]]; then
   install_agents npm-kilo @kilocode/cli@7.7.7

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::land::{NO_GATES, commit, lane_dir, project};
 use crate::common::TestProject;
+use crate::common::agent_programs::installed;
 
 /// The commit of a branch.
 fn tip(world: &TestProject, branch: &str) -> String {
@@ -169,6 +170,7 @@ fn whole_reason_of_git_is_told() {
 /// What git leaves out of a new worktree is said, with the command that brings it; `doctor` says it as long as it is so.
 #[test]
 fn absent_hooks_and_submodules_are_said_with_the_way_to_them() {
+    let Some(programs) = installed("npm-tools/node_modules/.bin", "husky") else { return };
     let world = project(NO_GATES);
     let root = world.root();
     let library = world.dir().join("library");
@@ -177,9 +179,10 @@ fn absent_hooks_and_submodules_are_said_with_the_way_to_them() {
     world.git(&library, &["commit", "--quiet", "--allow-empty", "--message=one"]);
     world.git(&root, &["submodule", "--quiet", "add", library.to_str().unwrap(), "library"]);
     world.git(&root, &["commit", "--quiet", "--message=library"]);
-    fs::create_dir_all(root.join(".husky/_")).unwrap();
-    fs::write(root.join(".husky/_/.gitignore"), "*\n").unwrap();
-    world.git(&root, &["config", "core.hooksPath", ".husky/_"]);
+    assert!(world.command(programs.join("husky")).current_dir(&root).status().unwrap().success());
+    fs::write(root.join(".husky/pre-commit"), "echo the check of the team; exit 1\n").unwrap();
+    world.git(&root, &["add", ".husky"]);
+    world.git(&root, &["commit", "--quiet", "--no-verify", "--message=husky"]);
     world.git(&root, &["config", "--global", "protocol.file.allow", "always"]);
     let said = world.run(["lane", "add", "c", "--create-worktree"]).exits(0).stderr;
     let notes: Vec<&str> = said.lines().collect();
@@ -198,8 +201,13 @@ fn absent_hooks_and_submodules_are_said_with_the_way_to_them() {
         let command = note.split_once(": ").unwrap().1;
         assert!(world.command("sh").args(["-c", command]).status().unwrap().success(), "{command}");
     }
-    assert!(lane_dir(&world, "c").join(".husky/_").is_dir() && lane_dir(&world, "c").join("library/.git").exists());
+    let dir = lane_dir(&world, "c");
+    assert!(dir.join("library/.git").exists());
     assert_eq!(codes(), [""; 0]);
+    let committed =
+        world.command("git").args(["commit", "--allow-empty", "--message=c"]).current_dir(dir).output().unwrap();
+    let said = String::from_utf8_lossy(&committed.stderr).into_owned();
+    assert!(!committed.status.success() && said.contains("the check of the team"), "{said}");
 }
 
 /// A project that was cloned with these flags, and another clone of its upstream.
