@@ -18,8 +18,7 @@ use fairway_core::domain::landing::LandThrough;
 /// those of `done`, and the checks on the merged tree. Then the base moves, and the tasks are done. A conflict or a failed
 /// check sends the work back, and the next goes on. No git hook runs.
 ///
-/// For people, and for sessions of the roles in [land] roles. The words pause, resume and show are commands: a lane of that
-/// name is lane:NAME. More: `fairway guide landing`.
+/// For people, and for sessions of the roles in [land] roles. A lane named pause, resume or show is lane:NAME.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway land T-4

@@ -36,9 +36,9 @@ fn first_pages_name_dry_run_watchers_and_the_worker_api() {
     }
 }
 
-/// Global options stand on one page and on no other.
+/// Global options stand on one page and on no other. A page has its purpose, five lines more, and two examples at most.
 #[test]
-fn global_options_are_listed_once() {
+fn pages_of_commands_are_short() {
     let world = TestProject::uninitialized();
     let options = world.run(["help", "options"]).exits(0).stdout;
     for arg in fairway::cli::command().get_arguments() {
@@ -48,7 +48,13 @@ fn global_options_are_listed_once() {
         let text = world.run(verb.split(' ').chain(["--help"])).exits(0).stdout;
         assert!(!text.contains("--request-id"), "{verb}");
         assert!(text.contains("fairway help options"), "{verb}");
-        assert!(text.contains("Examples:\n  fairway "), "{verb}");
+        let (before, _) = text.split_once("\nUsage: ").unwrap();
+        assert!(
+            before.lines().filter(|line| !line.is_empty()).count() <= 6,
+            "long explanations belong to guides: {before}"
+        );
+        let (_, examples) = text.split_once("Examples:\n  fairway ").unwrap_or_else(|| panic!("{verb}"));
+        assert!(examples.lines().take_while(|line| !line.is_empty()).count() <= 2, "{examples}");
     }
 }
 
