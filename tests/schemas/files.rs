@@ -28,7 +28,7 @@ fn published() -> Value {
     generate::bundle(DOCUMENTS.iter().map(|document| (document.name, document.about, (document.schema)())))
 }
 
-/// The documents with the calls that print them, then the events. Kinds with the same data stand together.
+/// The documents with the calls that print them, then the events. Kinds with the same meaning stand together.
 fn lists() -> String {
     let mut text =
         "\n## Documents\n\nEach with the commands that print it; \"lines\" where they print one a line.\n\n".to_owned();
@@ -40,25 +40,20 @@ fn lists() -> String {
         let calls = if calls.is_empty() { String::new() } else { format!(": {}", calls.join(", ")) };
         writeln!(text, "- **{name}** {about}{calls}").unwrap();
     }
-    text.push_str("\n## Events\n\nThe members of `data`. Those in brackets are not in every event of the kind.\n\n");
+    text.push_str("\n## Events\n\nThe schema of `event` has the members of `data` for each kind.\n\n");
     let schema = event_data::event_schema();
-    let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
+    let mut kinds: Vec<(&str, Vec<String>)> = Vec::new();
     for (kind, condition) in EventKind::ALL.iter().zip(schema["allOf"].as_array().unwrap()) {
         let reference = condition["then"]["properties"]["data"]["$ref"].as_str().unwrap();
-        let data = schema.pointer(reference.trim_start_matches('#')).unwrap();
-        let is_required = |name: &str| data["required"].as_array().is_some_and(|names| names.contains(&name.into()));
-        let name = |name: &String| if is_required(name) { format!("`{name}`") } else { format!("[`{name}`]") };
-        let names: Vec<String> =
-            data["properties"].as_object().into_iter().flat_map(|all| all.keys()).map(name).collect();
-        let data = format!("{} {}", data["description"].as_str().unwrap(), names.join(", "));
+        let meaning = schema.pointer(reference.trim_start_matches('#')).unwrap()["description"].as_str().unwrap();
         let kind = format!("`{kind}`");
-        match kinds.iter_mut().find(|(known, _)| *known == data) {
+        match kinds.iter_mut().find(|(known, _)| *known == meaning) {
             Some((_, same)) => same.push(kind),
-            None => kinds.push((data, vec![kind])),
+            None => kinds.push((meaning, vec![kind])),
         }
     }
-    for (data, kinds) in kinds {
-        writeln!(text, "- {}: {}", kinds.join(", "), data.trim_end()).unwrap();
+    for (meaning, kinds) in kinds {
+        writeln!(text, "- {}: {meaning}", kinds.join(", ")).unwrap();
     }
     text.push('\n');
     text
