@@ -16,9 +16,9 @@ use fairway_core::domain::landing::LandThrough;
 ///
 /// Lands the commit of a task, or the tip of a lane, with every task whose commit it contains. Each must pass the merge gates,
 /// those of `done`, and the checks on the merged tree. Then the base moves, and the tasks are done. A conflict or a failed
-/// check sends the work back, and the next goes on. No git hook runs.
+/// check sends the work back, and the next goes on.
 ///
-/// For people, and for sessions of the roles in [land] roles. A lane named pause, resume or show is lane:NAME.
+/// For people and the roles in [land] roles. A lane named pause, resume or show is lane:NAME.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway land T-4

@@ -43,9 +43,11 @@ section! {
         /// How often a session that stops is told in one claim what its task still needs, while it makes progress; 0 for never.
         #[env(FAIRWAY_AGENTS_CONTINUE)]
         pub r#continue: i64 as Reminders = 0,
-        /// Whether a session goes on by itself, once, when its usage limit or the budget of the day has passed.
+        /// Whether a session goes on by itself when its usage limit, or the budget of the day, has passed: once, with its
+        /// conversation. Set it to false to be there when it does.
         pub resume: bool = true,
-        /// A structured session whose agent is not proven to ask: show (as not guarded) or refuse.
+        /// A structured session whose agent is not in the mode in which it asks: show (it runs, and is shown as not guarded) or
+        /// refuse.
         pub unguarded: Unguarded = "show",
     }
 }

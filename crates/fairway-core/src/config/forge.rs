@@ -9,7 +9,7 @@ section! {
     pub struct ForgeSettings {
         /// The forge script: github, or a script that speaks the forge script protocol.
         pub script: String as Script = "github",
-        /// Accounts whose words on a pull request count although they may not write.
+        /// Accounts, such as those of review bots, whose words on a pull request count although they may not write.
         #[sample(["coderabbitai[bot]"])]
         pub trusted: Vec<String>,
     }

@@ -13,7 +13,7 @@ section! {
     pub struct LandSettings {
         /// How `land` brings work into its base: merge, squash or rebase.
         pub style: LandStyle = "merge",
-        /// By what work lands: base, or pr, a pull request for each lane.
+        /// By what work lands: base, which a landing moves, or pr, a pull request for each lane that the forge merges.
         pub through: LandThrough = "base",
         /// Shell commands that the merged tree must pass before the base moves.
         #[sample(["make test"])]
@@ -21,7 +21,7 @@ section! {
         /// Shell commands in the merged tree before the checks.
         #[sample(["make deps"])]
         pub prepare: Vec<String> as Vec<LandCommand>,
-        /// Shell commands that write a file anew where both sides of a merge have changed it.
+        /// Shell commands that write a file, such as a lock file, anew where both sides of a merge have changed it.
         #[sample({ "Cargo.lock" = "cargo update --workspace" })]
         pub regenerate: BTreeMap<String, String> as Regenerate,
         /// Time limit of each check and each prepare command.
@@ -34,9 +34,9 @@ section! {
         pub width: usize as AtLeastOne = 1,
         /// With the store on a server, fetch the base and push what lands; false where there is one clone only.
         pub shared: bool = true,
-        /// Leave an idle agent and its lane when its last task has landed.
+        /// Leave the agent and its lane when its last task has landed; else an idle one ends with the lane that its start made.
         pub keep_agents: bool = false,
-        /// The lines at the end of the message of what lands.
+        /// The lines at the end of the message of what lands: its tasks and lane, agents with their models, and people who approved.
         pub trailers: Vec<LandTrailer> = ["Fairway-Task", "Fairway-Lane", "Assisted-by", "Reviewed-by"],
     }
 }

@@ -30,11 +30,11 @@ section! {
         /// Files of the lane: the lane is not set up any more when one of them has changed since.
         #[sample(["package-lock.json"])]
         pub setup_when_changed: Vec<String> as Vec<LanePath>,
-        /// Directories that a setup or a build makes again; `lane trim` removes them where git ignores them.
+        /// Directories that a setup or a build makes again, by name or path; `lane trim` removes them where git ignores them.
         pub regenerable: Vec<String> as Vec<LanePath> = [".venv", "node_modules", "target"],
         /// The ports that lanes get, ten each and the first in FAIRWAY_PORT; none: no ports.
         pub ports: Option<PortRange> as Ports = "20000-29990",
-        /// Variables of a lane's programs; {lane}, {port} and {project} stand for its own.
+        /// Variables of a lane's sessions, setup, evidence and checks; {lane}, {port} and {project} stand for its own.
         #[sample({ DATABASE_URL = "postgres://localhost:{port}/app" })]
         pub env: BTreeMap<String, String> as LaneVariables,
     }

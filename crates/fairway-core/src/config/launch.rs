@@ -88,8 +88,8 @@ section! {
         /// Exact names of its processes: the session is up once one of them runs in it.
         #[sample(["claude", "node"])]
         pub process_names: Option<Vec<String>> as Option<Vec<ProcessName>>,
-        /// How the program takes its first prompt: nudge (typed once it is ready), argument (the last one) or stdin; by
-        /// default by hook or inbox where prompt_args is known.
+        /// How the program takes its first prompt: nudge (typed once it is ready), argument (the last argument) or stdin (a pipe); by
+        /// default by hook or inbox where prompt_args is known, else nudge.
         #[sample("nudge")]
         pub prompt: Option<PromptDelivery>,
         /// The program takes input once a line of its screen begins with this; waited for at most 30 s.
@@ -158,7 +158,7 @@ section! {
         /// A backend script that implements the exec session protocol.
         #[sample("/usr/local/bin/my-backend")]
         pub script: Option<String>,
-        /// Where its multiplexer listens: "default" for your own server, or a path; else a private one.
+        /// Where its multiplexer listens: "default" for your own server, or a path; a private one when it is not set.
         #[sample("default")]
         pub socket: Option<String> as Option<Socket>,
         /// Who runs session_setup and its like: script, or caller for scripts of the older protocol.

@@ -21,14 +21,13 @@ layered_section! {
     /// The profile of a provider. A key that is `None` is unknown: Fairway then does without.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ProviderProfile {
-        /// The keys from here on are built in for the agents that Fairway knows. Texts on the screen while it asks for trust or a
-        /// login.
+        /// The keys from here on are built in for the agents that Fairway knows. Texts of which one is on the screen while it asks for trust in a directory or in hooks, or for a login.
         #[sample(["Do you trust"])]
         pub trust_question: Option<Vec<String>>,
-        /// Texts on the screen while it asks for a permission.
+        /// Texts of which one is on the screen while it asks for a permission.
         #[sample(["Do you want to proceed?"])]
         pub permission_question: Option<Vec<String>>,
-        /// Texts on the screen during a turn.
+        /// Texts of which one is on the screen during a turn.
         #[sample(["esc to interrupt"])]
         pub working_sign: Option<Vec<String>>,
     }
@@ -82,7 +81,8 @@ layered_section! {
     /// An agent that speaks the Agent Client Protocol: a section `[providers.NAME.acp]`. A key that is `None` is unknown.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct AcpProfile {
-        /// The program that speaks the Agent Client Protocol, with its arguments; built in for known agents.
+        /// The program that speaks the Agent Client Protocol, and its arguments; built in for the agents that fairway provider list
+        /// names.
         #[sample(["gemini", "--acp"])]
         pub command: Option<Vec<String>>,
         /// The mode in which it asks before it runs a tool: set at the start and read back.

@@ -18,13 +18,15 @@ section! {
     /// The settings of sandboxes.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct SandboxSettings {
-        /// The sandbox of a session whose launch and role name none: off, namespace (bubblewrap) or command (sandbox.prefix).
+        /// The sandbox of a session whose launch and role name none: off, namespace (bubblewrap) or command (sandbox.prefix); each
+        /// needs a lane with a worktree.
         pub class: SandboxClass = "off",
-        /// The program of the class command; {lane} is the worktree, a word with {mount} or {env} is repeated.
+        /// The program of the class command, before the one that it runs; {lane} is the worktree, a word with {mount} or {env} is
+        /// repeated.
         #[sample(["sbx", "run", "--"])]
         pub prefix: Vec<String> as Vec<PrefixWord>,
-        /// The network inside a sandbox: none, proxy (sandbox.hosts and those of the agent's profile) or open (that of the
-        /// machine); by default proxy where there are such hosts, else none.
+        /// The network inside a sandbox: none (a loopback of its own), proxy (sandbox.hosts and those of the agent's profile alone) or
+        /// open (that of the machine); without it proxy where there are such hosts, else none.
         #[sample("proxy")]
         pub network: Option<SandboxNetwork>,
         /// Hosts that the proxy lets through, each with its port; an address of your network must be named itself.
@@ -39,7 +41,7 @@ section! {
         /// Paths outside of the lane that can be written inside.
         #[sample(["~/.cache/sccache"])]
         pub writable: Vec<String> as Vec<OpenPath>,
-        /// Names of the lane that can be written inside although your programs run or read them later.
+        /// Names at the top of the lane that can be written inside although your programs run or read them later.
         #[sample([".gitignore"])]
         pub lane_writable: Vec<String> as Vec<LaneEntry>,
         /// Maximum size of the new objects of a sandbox's commits that are taken back; "off" for no limit.

@@ -91,7 +91,7 @@ section! {
     /// The settings of checks: `evidence run`, those of landings, and jobs that ask for a slot.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct CheckSettings {
-        /// How many checks of this user run at once on this host; by default half of the processors.
+        /// How many checks of this user run at once on this host, the others wait in turn; by default half of the processors.
         #[sample(2)]
         parallel: Option<usize> as Option<AtLeastOne>,
     }

@@ -22,7 +22,7 @@ section! {
     /// Where the store is.
     #[derive(Clone, PartialEq, Eq, Default)]
     pub struct StoreSettings {
-        /// Where the store is: sqlite (a file beside the code) or postgres (a server).
+        /// Where the store is: sqlite (a file beside the code) or postgres (a server, whose address is not written here).
         pub engine: StoreEngine = "sqlite",
         /// The server's address; only in .fairway/local.toml, which is not committed.
         #[env(FAIRWAY_STORE_URL)]
