@@ -18,7 +18,7 @@ use fairway_core::domain::landing::LandThrough;
 /// those of `done`, and the checks on the merged tree. Then the base moves, and the tasks are done. A conflict or a failed
 /// check sends the work back, and the next goes on.
 ///
-/// For people and the roles in [land] roles. A lane named pause, resume or show is lane:NAME.
+/// For people, and roles that may land. A lane named pause, resume or show is lane:NAME.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway land T-4
