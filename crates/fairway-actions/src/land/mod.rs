@@ -24,6 +24,7 @@ mod pause;
 mod post_review;
 mod propose;
 mod pull_reviews;
+mod pull_send_back;
 mod recovery;
 mod regenerate;
 mod report;

@@ -40,7 +40,7 @@ pub(super) struct NewWords<'a> {
 }
 
 impl PullReviews<'_> {
-    fn trusted(&self) -> &[String] {
+    pub(super) fn trusted(&self) -> &[String] {
         &self.app.settings.forge.trusted
     }
 
