@@ -114,6 +114,7 @@ impl ReviewCommand {
                     reviewer: None,
                     commit: commit.clone(),
                     notes,
+                    is_posted: false,
                 };
                 review::record(app, task, &review)
             }

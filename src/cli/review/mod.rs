@@ -194,6 +194,7 @@ impl RecordArgs {
             reviewer: self.reviewer,
             commit: self.commit,
             notes,
+            is_posted: self.post,
         };
         let app = ctx.app()?;
         let task = next::named_or_only(&app, task, words.verdict)?;

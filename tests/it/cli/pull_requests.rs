@@ -411,6 +411,7 @@ fn verdict_is_posted_once_and_trailers_name_agents_and_reviewers() {
     assert_eq!((messages(&world), world.value("SELECT count(*) FROM review_comments")), (told, "1".to_owned()));
     let again = record("changes").exits(0);
     assert!(again.stderr.contains("it is on #1 already"), "{}", again.stderr);
+    assert_eq!(world.value("SELECT count(*) FROM reviews"), "1");
     assert_eq!(pulls(&world)[0]["said"].as_array().unwrap().len(), 1);
     // One's own pull request takes no verdict there, and gets its words.
     submit(&first);

@@ -351,7 +351,8 @@ fn record(app: &App, task: &TaskId, word: Word) -> anyhow::Result<Answer> {
         Word::Review { approves } => {
             let verdict = if approves { Verdict::Approve } else { Verdict::Changes };
             let domain = Some(Label::parse("d").unwrap());
-            let words = review::NewReview { verdict, domain, reviewer: None, commit: None, notes: None };
+            let words =
+                review::NewReview { verdict, domain, reviewer: None, commit: None, notes: None, is_posted: false };
             review::record(app, task, &words)
         }
         Word::Handoff { theirs } => {

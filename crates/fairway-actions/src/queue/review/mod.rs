@@ -15,7 +15,7 @@ use fairway_core::domain::id::Label;
 use fairway_core::domain::message::{MessageStatus, Priority, REVIEW_SOURCE, WORDS};
 use fairway_core::domain::review::{Review, ReviewComment, Verdict};
 use fairway_core::domain::rules::fencing::TaskWrite;
-use fairway_core::domain::task::Task;
+use fairway_core::domain::task::{Task, TaskStatus};
 use fairway_core::domain::{Actor, Event, EventKind, Refusal, TaskId, text_limits};
 use fairway_core::env::Timestamp;
 use fairway_core::os::git::Git;
@@ -113,6 +113,8 @@ pub struct NewReview {
     /// The reviewed commit; by default the task's, else the checked-out one.
     pub commit: Option<String>,
     pub notes: Option<String>,
+    /// Whether it is posted on a pull request, too: after a failed post the same verdict is not recorded again.
+    pub is_posted: bool,
 }
 
 /// Records a verdict, which answers the open request of its domain. A verdict that asks for changes or rejects sends the task
@@ -152,6 +154,13 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
             notes: notes.clone(),
             created_at: Timestamp::from_millis(0),
         };
+        let is_it = |one: &&Review| Review { id: 0, created_at: Timestamp::from_millis(0), ..(*one).clone() } == given;
+        // A verdict on work that was submitted again sends it back again.
+        let is_again = new.verdict != Verdict::Approve && task.state.status() == TaskStatus::Review;
+        if let Some(known) = all.iter().rfind(is_it).filter(|_| new.is_posted && !is_again) {
+            let line = format!("unchanged: review {} of {id} is this verdict", known.id);
+            return Answer::new(&ReviewView::from(known), known.id, line);
+        }
         let review = write(tx, &task, asked, given)?;
         let line = format!("recorded review {} of {id}: {} in the domain '{}'", review.id, new.verdict, review.domain);
         let answer = Answer::new(&ReviewView::from(&review), review.id, line)?;
