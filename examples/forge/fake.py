@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A forge of 60 lines that speaks the forge script protocol, for examples and tests. The remote must be a bare repository on
 this machine; the pull requests are in forge.json inside it. Three more operations do what people do on a forge:
-merge NUMBER [squash], close NUMBER, set NUMBER JSON (such as '{"checks": [...]}')."""
+merge NUMBER [squash|rebase], close NUMBER, set NUMBER JSON (such as '{"checks": [...]}')."""
 import json, os, subprocess, sys
 
 remote = os.environ["FAIRWAY_FORGE_REMOTE"]
@@ -22,6 +22,8 @@ if operation not in ("find", "open", "state", "log", "say", "merge", "close", "s
     sys.exit(2)
 if git("rev-parse", "--is-bare-repository") != "true":
     fail("missing", "the remote is no bare repository on this machine")
+if operation == "say" and args[1:2] == ["merge"]:
+    operation, args = "merge", [args[0], json.loads(sys.stdin.read())["merge_method"]]
 store = os.path.join(remote, "forge.json")
 pulls = json.load(open(store)) if os.path.exists(store) else []
 if operation == "find":
@@ -52,15 +54,22 @@ else:
         if pull.get("own") and '"event":"COMMENT"' not in said and args[1] == "review":
             fail("refused", "Can not approve your own pull request")
         pull["said"].append([args[1:], said])
+        if args[1] == "review":
+            given = {"id": str(len(pull["said"])), "author": "me", "verdict": "commented", "body": "", **json.loads(said)}
+            pull.setdefault("reviews", []).append({"commit": given.get("commit_id"), **given})
         pull["draft"] = pull["draft"] and args[1] != "ready"
         for thread in pull.get("threads", []):
             thread["resolved"] = thread["resolved"] or args[1:] == ["resolve", thread["id"]]
     elif operation == "merge":
         old, head = (git("rev-parse", f"refs/heads/{one}") for one in (pull["base"], pull["branch"]))
-        parents = ["-p", old] if args[1:] == ["squash"] else ["-p", old, "-p", head]
-        tree = git("merge-tree", "--write-tree", old, head) or fail("refused", "it conflicts")
-        name = ["-c", "user.name=Forge", "-c", "user.email=forge@example.com"]
-        pull["merged_commit"] = git(*name, "commit-tree", tree, *parents, "-m", pull["title"])
+        if pull.get("rule"):
+            fail("refused", pull["rule"])
+        name, onto = ["-c", "user.name=Forge", "-c", "user.email=forge@example.com"], old
+        for commit in git("rev-list", "--reverse", f"{old}..{head}").split() if args[1:] == ["rebase"] else [head]:
+            tree = git("merge-tree", "--write-tree", onto, commit) or fail("refused", "it conflicts")
+            parents = ["-p", onto] if args[1:] in (["squash"], ["rebase"]) else ["-p", onto, "-p", head]
+            onto = git(*name, "commit-tree", tree, *parents, "-m", pull["title"])
+        pull["merged_commit"] = onto
         git("update-ref", f"refs/heads/{pull['base']}", pull["merged_commit"], old)
         pull["state"] = "merged"
     elif operation == "close":

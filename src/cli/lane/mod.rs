@@ -13,7 +13,7 @@ use crate::cli::values;
 use fairway_actions::land;
 use fairway_actions::queue::lane::copies::Copies;
 use fairway_actions::queue::lane::sync::{self, SyncOptions};
-use fairway_actions::queue::lane::{self, LanePatch, close, diff, edit, list, named, repair, rm, status, trim};
+use fairway_actions::queue::lane::{self, LanePatch, close, diff, edit, list, named, repair, rm, stack, status, trim};
 use fairway_core::config::project::normalize;
 use fairway_core::domain::id::Label;
 use fairway_core::domain::lane::LaneStatus;
@@ -198,10 +198,12 @@ fn lanes_table(lanes: &[LaneView], with_git: bool) -> Table {
 ///
 /// With --create-worktree git creates the branch lane/NAME from the base, and a worktree of it in
 /// .fairway/worktrees/NAME, or where [lanes] dir says. Ignored files that .worktreeinclude or [lanes] include names are copied into it.
+///
+/// --on is for work on top of work that has not landed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway lane add api --role backend --create-worktree
-fairway lane add docs --wip 1")]
+fairway lane add tax --on T-4")]
 pub struct AddArgs {
     /// Lane name
     #[arg(value_parser = values::lane)]
@@ -211,6 +213,9 @@ pub struct AddArgs {
     /// Create the branch and the worktree with git
     #[arg(long)]
     create_worktree: bool,
+    /// Cut its branch from that of this work, with a worktree
+    #[arg(long, value_name = "TASK|LANE", conflicts_with = "base")]
+    on: Option<String>,
 }
 
 /// The fields of a lane.
@@ -284,8 +289,11 @@ fn limit(text: &str) -> Result<i64, Refusal> {
 
 impl AddArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        let (app, fields) = (ctx.app()?, self.fields.patch(ctx)?);
-        ctx.answer(&if self.create_worktree {
+        let (app, mut fields) = (ctx.app()?, self.fields.patch(ctx)?);
+        if let Some(on) = &self.on {
+            fields.base = Some(Some(stack::branch_below(&app, on)?));
+        }
+        ctx.answer(&if self.create_worktree || self.on.is_some() {
             lane::add::add_with_worktree(&app, &self.name, &fields)?
         } else {
             lane::add::add(&app, &self.name, &fields)?

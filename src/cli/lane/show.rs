@@ -65,6 +65,7 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
     field("role", lane.role.as_deref());
     field("branch", lane.branch.as_deref());
     field("base", lane.base.as_deref());
+    field("stands on", lane.stands_on.as_deref());
     field("worktree", worktree(lane).as_deref());
     if let Some(pull) = pull(lane) {
         field("forge", Some(&format!("{}  {}", pull.words, pull.url)));

@@ -54,6 +54,7 @@ fn board(needs_you: Vec<NeedView>) -> BoardView {
         role: None,
         branch: None,
         base: None,
+        stands_on: None,
         worktree: None,
         host: None,
         wip_limit: None,

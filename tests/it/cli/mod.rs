@@ -61,6 +61,7 @@ mod prime;
 mod prompt;
 mod provider;
 mod pull_requests;
+mod pull_stacks;
 mod request_id;
 mod review;
 mod review_capacity;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::land::{NO_GATES, commit, lane_dir, main_commit, project, status, submitted};
 use super::land_batch::wait_for;
+use crate::api::page_client;
 use crate::common::test_project::CommandOutput;
 use crate::common::{TestProject, fixtures};
 use crate::runtime::app;
@@ -18,11 +19,11 @@ use crate::runtime::app;
 const FORGE: &str = "[forge]\nscript = \".fairway/fake.py\"\n";
 
 /// A project whose `main` follows that of a bare repository, which denies deletions, with the forge of the examples.
-fn world(land: &str) -> TestProject {
+pub(super) fn world(land: &str) -> TestProject {
     world_with(NO_GATES, land)
 }
 
-fn world_with(gates: &str, land: &str) -> TestProject {
+pub(super) fn world_with(gates: &str, land: &str) -> TestProject {
     let world = project(&format!("{gates}[land]\nthrough = \"pr\"\n{land}\n{FORGE}"));
     world.real_time();
     let fake = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/forge/fake.py");
@@ -36,27 +37,27 @@ fn world_with(gates: &str, land: &str) -> TestProject {
     world
 }
 
-fn remote(world: &TestProject) -> PathBuf {
+pub(super) fn remote(world: &TestProject) -> PathBuf {
     world.dir().join("remote.git")
 }
 
 /// What a person does on the forge.
-fn on_forge(world: &TestProject, args: &[&str]) -> Value {
+pub(super) fn on_forge(world: &TestProject, args: &[&str]) -> Value {
     let mut command: Command = world.command(world.root().join(".fairway/fake.py"));
     let done = command.args(args).env("FAIRWAY_FORGE_REMOTE", remote(world)).stdin(Stdio::null()).output().unwrap();
     assert!(done.status.success(), "{done:?}");
     serde_json::from_slice(&done.stdout).unwrap()
 }
 
-fn pulls(world: &TestProject) -> Value {
+pub(super) fn pulls(world: &TestProject) -> Value {
     serde_json::from_str(&fs::read_to_string(remote(world).join("forge.json")).unwrap()).unwrap()
 }
 
-fn branch(world: &TestProject, name: &str) -> String {
+pub(super) fn branch(world: &TestProject, name: &str) -> String {
     world.git(&remote(world), &["rev-parse", name]).trim().to_owned()
 }
 
-fn messages(world: &TestProject) -> String {
+pub(super) fn messages(world: &TestProject) -> String {
     world.value("SELECT count(*) FROM messages")
 }
 
@@ -158,11 +159,12 @@ fn forge_that_does_not_answer_loses_nothing() {
     ");
 }
 
-/// The task is done at the commit that the base got, by a merge and by a squash, and its lane ends.
+/// The task is done at the commit that the base got, by a merge, a squash and a rebase, and its lane ends.
 #[test]
 fn merged_pull_request_finishes_its_task_and_ends_its_lane() {
     let world = world("");
-    for (number, (lane, style)) in [("ui", &[][..]), ("api", &["squash"])].into_iter().enumerate() {
+    for (number, (lane, style)) in [("ui", &[][..]), ("api", &["squash"]), ("tax", &["rebase"])].into_iter().enumerate()
+    {
         let (task, number) = (submitted(&world, lane, &[(lane, "work\n")]), (number + 1).to_string());
         world.run(["task", "add", "After it", "--depends-on", &task]).exits(0);
         world.run(["land", &task]).exits(0);
@@ -184,7 +186,7 @@ fn merged_pull_request_finishes_its_task_and_ends_its_lane() {
         assert!(!lane_dir(&world, lane).exists(), "{synced}");
     }
     let ready = world.run(["ready"]).exits(0);
-    assert_eq!(ready.stdout.matches("After it").count(), 2, "{}", ready.stdout);
+    assert_eq!(ready.stdout.matches("After it").count(), 3, "{}", ready.stdout);
     assert_eq!(world.value("SELECT count(*) FROM landings WHERE ended_at IS NULL"), "0");
     insta::assert_snapshot!(world.transcript(&["fairway pr sync"]), @"
     $ fairway pr sync
@@ -262,6 +264,11 @@ fn closed_pull_request_ends_and_the_next_landing_opens_another() {
     world.write_rows("UPDATE pull_requests SET ended_at = NULL");
     world.run(["session", "reconcile"]).exits(0);
     assert_eq!(fs::read_to_string(&mark).unwrap(), asked);
+    fs::remove_file(&mark).unwrap();
+    let (server, page) = page_client::open(&world, &[]);
+    page.get("/");
+    wait_for(|| mark.exists().then_some(()), "an open page has the forge asked");
+    drop(server);
     let closed = world.run(["pr", "sync"]).exits(0);
     assert_eq!(closed.stdout, "#1 T-1 (lane ui): closed\n");
     assert_eq!(status(&world, &task), "review");

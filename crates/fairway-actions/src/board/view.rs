@@ -113,6 +113,7 @@ pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
             role: lane.role.as_ref().map(ToString::to_string),
             branch: lane.branch.clone(),
             base: lane.base.clone(),
+            stands_on: lane.parent(&facts.lanes).map(|parent| parent.name.to_string()),
             worktree: lane.worktree.clone(),
             host: lane.host.clone(),
             wip_limit: lane.wip_limit,

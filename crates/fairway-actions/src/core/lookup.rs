@@ -147,7 +147,19 @@ pub fn not_ready_reasons(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyRea
     if task.open_deps == 0 || task.state.status().is_closed() {
         return Ok(Vec::new());
     }
-    Ok(tasks::waiting_on(tx, &task.id)?)
+    let waiting = tasks::waiting_on(tx, &task.id)?;
+    let Some(lane) = lane_of(tx, task)? else { return Ok(waiting) };
+    let all = lanes::all(tx)?;
+    let Some(below) = lane.parent(&all) else { return Ok(waiting) };
+    let mut open = Vec::new();
+    for one in waiting {
+        // What the lane was cut from, the work has.
+        let on = tasks::find(tx, &one.id)?.filter(|on| on.fields.lane.as_ref() == Some(&below.name));
+        if !on.is_some_and(|on| on.state.status().is_claimed()) {
+            open.push(one);
+        }
+    }
+    Ok(open)
 }
 
 pub fn task_view(tx: &ReadTx<'_>, id: &TaskId) -> Result<TaskView> {

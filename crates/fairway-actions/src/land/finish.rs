@@ -5,6 +5,7 @@ use anyhow::Result;
 use super::base::{Base, full_name};
 use super::landed_agents::LandedAgents;
 use super::lane_conflicts::Collision;
+use super::stack;
 use crate::App;
 use crate::queue::landing_unit::{Unit, project_git};
 use crate::queue::lane::remove_landed::remove_landed;
@@ -83,6 +84,14 @@ pub(super) fn close(app: &App, landing: &mut Landing) -> Result<()> {
 /// becomes a note.
 pub(super) fn end_lane(app: &App, unit: &Unit, view: &mut LandingView) {
     let Some(name) = unit.lane_name() else { return };
+    // They need its branch.
+    match stack::move_children(app, unit) {
+        Ok(notes) => view.notes.extend(notes),
+        Err(error) => {
+            view.notes.push(format!("the worktree of the lane {name} stays: {error}"));
+            return;
+        }
+    }
     let tasks = unit.members.iter().map(|member| &member.task.id).collect();
     let agents = LandedAgents::of_landing(app, view.id.unwrap_or_default(), tasks);
     match remove_landed(app, name, &unit.commit, &agents) {

@@ -35,6 +35,7 @@ mod send_back;
 mod sent_back;
 pub(crate) mod shared_base;
 mod show;
+mod stack;
 mod sync_pulls;
 mod upstream;
 

@@ -14,7 +14,7 @@ use crate::queue::landing_unit::project_git;
 use crate::queue::review::comments;
 use fairway_core::adapters::forge::Forge;
 use fairway_core::config::Permission;
-use fairway_core::domain::pull_request::{ForgeWhy, LanePullRequest, MARK, PullRequestState};
+use fairway_core::domain::pull_request::{ForgeWhy, LanePullRequest, MARK, PullRequestState, PullState};
 use fairway_core::domain::refusal::PULL_REQUEST;
 use fairway_core::domain::review::{CommentStatus, Review, Verdict};
 use fairway_core::domain::{Refusal, TaskId, secrets};
@@ -44,7 +44,8 @@ impl<'a> Post<'a> {
             let pull = lane.as_ref().map(|lane| pull_requests::open_of(tx, &lane.name)).transpose()?.flatten();
             Ok::<_, anyhow::Error>((lane, pull))
         })?;
-        let is_it = |pull: &LanePullRequest| pull.number.is_some() && pull.tasks.iter().any(|(task, _)| task == id);
+        let is_open = |pull: &LanePullRequest| pull.number.is_some() && pull.state == PullState::Open;
+        let is_it = |pull: &LanePullRequest| is_open(pull) && pull.tasks.iter().any(|(task, _)| task == id);
         let Some((lane, pull)) = lane.zip(pull.filter(is_it)) else {
             return Err(Refusal::not_found(PULL_REQUEST, id.as_str()).into());
         };

@@ -28,7 +28,8 @@ impl LockedLand<'_> {
     pub(super) fn proposed(&self, unit: &Unit) -> Result<Option<LanePullRequest>> {
         let Some(lane) = unit.lane_name().filter(|_| self.proposes && !unit.is_named) else { return Ok(None) };
         let known = self.app.read(|tx| Ok(pull_requests::open_of(tx, lane)?))?;
-        Ok(known.filter(|known| known.commit == unit.commit && known.number.is_some()))
+        let is_it = |known: &LanePullRequest| known.commit == unit.commit && known.number.is_some();
+        Ok(known.filter(|known| is_it(known) && known.state == PullState::Open))
     }
 
     /// Pushes the branch of a unit that passed its checks, and opens or updates its pull request. The landing's record makes way

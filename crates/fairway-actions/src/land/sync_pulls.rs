@@ -1,12 +1,13 @@
 //! What comes back from a forge: a merge finishes the work, and what is said about open work is recorded.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
 use std::time::Duration;
 
 use anyhow::Result;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::base::{self, Base};
 use super::forge::{forge_of, refusal};
@@ -15,12 +16,16 @@ use super::upstream::{self, UpstreamUse, Upstreams};
 use super::{finish, lane_conflicts, lock, report};
 use crate::core::{inside_session, other_host, trust};
 use crate::queue::landing_unit::{Member, Unit, project_git};
+use crate::queue::lane::stack;
 use crate::sessions::prompt;
 use crate::{Answer, App};
+use fairway_core::adapters::forge::Forge;
 use fairway_core::config::Permission;
 use fairway_core::domain::landing::{Landing, LandingState};
-use fairway_core::domain::lane::LaneStatus;
-use fairway_core::domain::pull_request::{ForgeCheck, ForgeComment, LanePullRequest, PullRequestState, PullState};
+use fairway_core::domain::lane::{Lane, LaneStatus};
+use fairway_core::domain::pull_request::{
+    ForgeCheck, ForgeCheckState, ForgeComment, LanePullRequest, PullRequest, PullRequestState, PullState,
+};
 use fairway_core::domain::{Event, EventKind};
 use fairway_core::env::{Timestamp, vars};
 use fairway_core::os::git::Git;
@@ -52,15 +57,19 @@ pub fn sync(app: &App, say: &dyn Fn(&str)) -> Result<Answer> {
         trust::require(app)?;
         let lock = lock::acquire(app, say)?;
         let sync = Sync { app, git: project_git(app)?, lock: &lock, say };
-        notes = sync.bring_bases(&open)?;
-        for pull in open {
-            let view = sync.one(pull)?;
+        let (mut asked, failed) = sync.ask_all(open)?;
+        notes = sync.bring_bases(&asked)?;
+        while let Some(one) = asked.pop_front() {
+            let view = sync.record(one, &mut asked)?;
             lines.push(line(&view));
             notes.extend(view.notes.iter().chain(view.landing.iter().flat_map(|landing| &landing.notes)).cloned());
             synced.pull_requests.push(view);
         }
         for note in prompt::deliver_mailed(app) {
             say(&note);
+        }
+        if let Some(failed) = failed {
+            return Err(failed);
         }
     }
     let text = if lines.is_empty() { "no pull request is open".to_owned() } else { lines.join("\n") };
@@ -113,6 +122,12 @@ fn line(view: &PullSyncView) -> String {
     format!("#{number} {what}: {state}{summary}{told}{landed}")
 }
 
+/// A pull request, and what the forge says of it; `None` when its lane is gone.
+struct Asked {
+    pull: LanePullRequest,
+    answer: Option<(Forge, PullRequestState)>,
+}
+
 struct Sync<'a> {
     app: &'a App,
     git: Git<'a>,
@@ -121,11 +136,43 @@ struct Sync<'a> {
 }
 
 impl Sync<'_> {
-    /// Brings the bases of pull requests to their upstreams, and tells the lanes that conflict with them since. Returns notes about
-    /// bases that stay.
-    fn bring_bases(&self, open: &[LanePullRequest]) -> Result<Vec<String>> {
-        let mut bases: Vec<String> = Vec::new();
+    /// Asks the forge about each pull request, before anything changes here. The second value is why one has no
+    /// answer.
+    fn ask_all(&self, open: Vec<LanePullRequest>) -> Result<(VecDeque<Asked>, Option<anyhow::Error>)> {
+        let (mut asked, mut failed) = (VecDeque::new(), None);
         for pull in open {
+            let answer = match self.unit(&pull)? {
+                Some(unit) => self.ask(&pull, &unit).map(Some),
+                None => Ok(None),
+            };
+            match answer {
+                Ok(answer) => asked.push_back(Asked { pull, answer }),
+                Err(error) => {
+                    let stops_all = upstream::stops_all(&error);
+                    failed.get_or_insert(error);
+                    if stops_all {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok((asked, failed))
+    }
+
+    fn ask(&self, pull: &LanePullRequest, unit: &Unit) -> Result<(Forge, PullRequestState)> {
+        let forge = forge_of(self.app, &self.git, &upstream::of_base(self.app, &self.git, &unit.base)?.remote)?;
+        let state = forge.ask(&["state", &pull.number.unwrap_or_default().to_string()], &Value::Null);
+        Ok((forge, state.map_err(refusal)?))
+    }
+
+    /// Brings the bases of pull requests to their upstreams, and tells the lanes that conflict with them since, but for those whose
+    /// work is what came. Returns notes about bases that stay.
+    fn bring_bases(&self, asked: &VecDeque<Asked>) -> Result<Vec<String>> {
+        let (mut bases, mut merged) = (Vec::new(), Vec::new());
+        for Asked { pull, answer } in asked {
+            if answer.as_ref().is_some_and(|(_, state)| state.pull.state == PullState::Merged) {
+                merged.push(pull.lane.clone());
+            }
             if let Some(unit) = self.unit(pull)?
                 && !bases.contains(&unit.base)
             {
@@ -143,7 +190,7 @@ impl Sync<'_> {
                 notes.push(format!("{base} stays where it is: {error}"));
             }
         }
-        lane_conflicts::tell_all(app, &upstreams.moves.borrow(), &[])?;
+        lane_conflicts::tell_all(app, &upstreams.moves.borrow(), &merged)?;
         Ok(notes)
     }
 
@@ -163,7 +210,11 @@ impl Sync<'_> {
         })
     }
 
-    fn one(&self, mut pull: LanePullRequest) -> Result<PullSyncView> {
+    /// Records an answer. `rest` are those that are not recorded yet.
+    fn record(&self, asked: Asked, rest: &mut VecDeque<Asked>) -> Result<PullSyncView> {
+        // A pull request below it may have changed it since.
+        let known = self.app.read(|tx| Ok(pull_requests::open_of(tx, &asked.pull.lane)?))?;
+        let mut pull = known.unwrap_or(asked.pull);
         let mut view = PullSyncView {
             lane: pull.lane.to_string(),
             tasks: pull.tasks.iter().map(|(task, _)| task.to_string()).collect(),
@@ -172,17 +223,18 @@ impl Sync<'_> {
             landing: None,
             notes: Vec::new(),
         };
-        let number = pull.number.unwrap_or_default().to_string();
-        let Some(unit) = self.unit(&pull)? else {
+        let Some((unit, (forge, mut state))) = self.unit(&pull)?.zip(asked.answer) else {
             pull.state = PullState::Closed;
             "its lane is gone".clone_into(&mut pull.summary);
             self.save(&mut pull, true)?;
             view.pull_request = PullRequestView::of(&pull, self.app.env.now()).unwrap_or_default();
             return Ok(view);
         };
-        let remote = upstream::of_base(self.app, &self.git, &unit.base)?.remote;
-        let forge = forge_of(self.app, &self.git, &remote)?;
-        let state: PullRequestState = forge.ask(&["state", &number], &Value::Null).map_err(refusal)?;
+        let base = upstream::of_base(self.app, &self.git, &unit.base)?;
+        // What a person has set there stays.
+        if state.pull.state == PullState::Open && state.pull.base == pull.base && pull.base != base.branch {
+            state.pull = self.retarget(&forge, &mut pull, &base.branch)?;
+        }
         let before = (pull.state, pull.summary.clone(), pull.for_people.clone());
         let trusted = &self.app.settings.forge.trusted;
         pull.state = state.pull.state;
@@ -191,10 +243,11 @@ impl Sync<'_> {
         let is_changed = before != (pull.state, pull.summary.clone(), pull.for_people.clone());
         match state.pull.state {
             PullState::Merged => {
+                self.retarget_children(&forge, &unit, &base.branch, rest)?;
                 view.landing = Some(self.merged(&unit, &state, &pull)?);
                 self.save(&mut pull, true)?;
             }
-            PullState::Closed => self.save(&mut pull, true)?,
+            PullState::Closed => self.save(&mut pull, is_changed)?,
             PullState::Open => {
                 let (app, git) = (self.app, &self.git);
                 let reviews = PullReviews { app, git, forge: &forge, unit: &unit, pull: &pull, state: &state };
@@ -207,11 +260,45 @@ impl Sync<'_> {
         Ok(view)
     }
 
+    /// Gives a pull request another base.
+    fn retarget(&self, forge: &Forge, pull: &mut LanePullRequest, base: &str) -> Result<PullRequest> {
+        let number = pull.number.unwrap_or_default().to_string();
+        let changed = forge.ask(&["open", &number], &json!({ "base": base })).map_err(refusal)?;
+        base.clone_into(&mut pull.base);
+        self.app.transaction(|tx| Ok(pull_requests::save(tx, pull).map(drop)?))?;
+        Ok(changed)
+    }
+
+    /// Gives the base of merged work to the pull requests that stand on its branch: the forge closes them when the branch goes.
+    fn retarget_children(&self, forge: &Forge, unit: &Unit, base: &str, rest: &mut VecDeque<Asked>) -> Result<()> {
+        let Some(lane) = &unit.lane else { return Ok(()) };
+        for child in self.app.read(|tx| stack::children(tx, lane))? {
+            let Some(mut pull) = self.app.read(|tx| Ok(pull_requests::open_of(tx, &child.name)?))? else { continue };
+            if pull.number.is_none() || pull.state != PullState::Open || pull.base == base {
+                continue;
+            }
+            match self.retarget(forge, &mut pull, base) {
+                // A closed one takes no base, and its own answer says that it is closed.
+                Err(error) if upstream::stops_all(&error) => return Err(error),
+                Err(_) => continue,
+                Ok(_) => {}
+            }
+            let of_child = rest.iter_mut().filter(|one| one.pull.lane == child.name);
+            for (_, state) in of_child.filter_map(|one| one.answer.as_mut()) {
+                base.clone_into(&mut state.pull.base);
+            }
+        }
+        Ok(())
+    }
+
     /// Records what the forge has said. Boards see a change by its event.
     fn save(&self, pull: &mut LanePullRequest, is_changed: bool) -> Result<()> {
         self.app.transaction(|tx| {
             pull.synced_at = Some(tx.now());
-            pull.ended_at = (pull.state != PullState::Open).then(|| tx.now());
+            // A closed one may be opened again.
+            let may_go_on = |lane: Lane| pull.state != PullState::Merged && lane.status != LaneStatus::Closed;
+            let goes_on = pull.state == PullState::Open || lanes::find(tx, &pull.lane)?.is_some_and(may_go_on);
+            pull.ended_at = (!goes_on).then(|| tx.now());
             pull_requests::save(tx, pull)?;
             if is_changed {
                 let event = Event::new(EventKind::PullRequestChanged)
@@ -269,6 +356,9 @@ fn summary(state: &PullRequestState, pull: &LanePullRequest, trusted: &[String])
         Some(_) if state.failed().next().is_some() => parts.push("✗ checks".to_owned()),
         Some(_) if is_pending => parts.push("checks run".to_owned()),
         Some(_) if !waiting.is_empty() => parts.push(format!("not begun: {}", waiting.join(" "))),
+        Some(all) if all.iter().any(|one| one.required && one.state == ForgeCheckState::Cancelled) => {
+            parts.push("checks cancelled".to_owned());
+        }
         Some(all) if all.is_empty() => {}
         Some(_) => parts.push("✓ checks".to_owned()),
     }
@@ -283,6 +373,9 @@ fn summary(state: &PullRequestState, pull: &LanePullRequest, trusted: &[String])
     }
     if state.pull.head != pull.commit {
         parts.push("others pushed".to_owned());
+    }
+    if state.pull.base != pull.base {
+        parts.push(format!("into {}", state.pull.base));
     }
     if state.pull.draft {
         parts.push("draft".to_owned());

@@ -11,10 +11,13 @@ use super::finish;
 use super::lane_conflicts::Move;
 use crate::App;
 use crate::queue::landing_unit::Unit;
+use crate::queue::lane::checkout;
 use fairway_core::domain::landing::LandingState;
-use fairway_core::domain::{Refusal, plural};
+use fairway_core::domain::lane::Lane;
+use fairway_core::domain::{LaneName, Refusal, plural};
 use fairway_core::os::git::{Fetched, Git, Upstream};
 use fairway_core::os::lock::FileLock;
+use fairway_core::store::lanes;
 
 /// How a landing uses the upstreams of its bases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,6 +71,11 @@ impl Upstreams<'_> {
         }
         base::commit(self.app, name)?;
         let upstream = self.fetched(name)?;
+        if self.git.upstream(name)?.is_none() {
+            // The branch of another lane, whose pull request lands first: this one's is made on what is there.
+            let commit = self.git.commit(&upstream.tracking).unwrap_or_default();
+            return Ok(Base { name: name.to_owned(), commit, checkout: None });
+        }
         match base::behind(self.app, name)? {
             None => base::movable(self.app, name),
             Some(behind) if behind.ahead > 0 => Err(behind.refusal(self.app, name)?.into()),
@@ -106,7 +114,9 @@ impl Upstreams<'_> {
             Fetched::Done => self.git.bring_content(&format!("refs/heads/{name}"), &upstream.tracking)?,
             Fetched::NoBranch => {
                 let why = format!("{} has no branch {}", upstream.remote, upstream.branch);
-                return Err(no_upstream(self.app, name, why).into());
+                let lanes = self.app.read(|tx| Ok(lanes::all(tx)?))?;
+                let of_lane = lanes.into_iter().find(|lane| lane.branch.as_deref() == Some(name));
+                return Err(no_upstream(self.app, name, why, of_lane.map(|lane| lane.name)).into());
             }
             Fetched::Failed(why) => {
                 return Err(Refusal::FetchFailed { base: name.to_owned(), upstream: upstream.name(), why }.into());
@@ -207,20 +217,31 @@ fn has(git: &Git<'_>, upstream: &Upstream, commit: &str) -> bool {
     git.is_ancestor(commit, &upstream.tracking) == Some(true)
 }
 
+/// The upstream of a base. A lane's branch is pushed to the remote of that lane's own base.
 pub(super) fn of_base(app: &App, git: &Git<'_>, name: &str) -> Result<Upstream> {
-    if let Some(upstream) = git.upstream(name)? {
-        return Ok(upstream);
+    let (mut below, mut lanes) = (name.to_owned(), None);
+    loop {
+        if let Some(upstream) = git.upstream(&below)? {
+            let own = Some(upstream.clone()).filter(|_| below == name);
+            if let Some(upstream) = own.or_else(|| upstream.of_branch(name)) {
+                return Ok(upstream);
+            }
+        }
+        let known: &mut Vec<Lane> = lanes.get_or_insert(app.read(|tx| Ok(lanes::all(tx)?))?);
+        let Some(at) = known.iter().position(|lane| lane.branch.as_ref() == Some(&below)) else { break };
+        // Each is asked once: a person may have set their bases in a circle.
+        below = checkout::base(app, &known.swap_remove(at)).to_owned();
     }
-    let why = match git.upstream_ref(name)? {
+    let why = match git.upstream_ref(&below)? {
         Some(other) => format!("{other} is no branch of a remote"),
         None => "none is set".to_owned(),
     };
-    Err(no_upstream(app, name, why).into())
+    Err(no_upstream(app, &below, why, None).into())
 }
 
-fn no_upstream(app: &App, base: &str, why: String) -> Refusal {
+fn no_upstream(app: &App, base: &str, why: String, lane: Option<LaneName>) -> Refusal {
     let (base, dir) = (base.to_owned(), app.project.root.display().to_string());
-    Refusal::NoUpstream { base, why, dir, is_shared: app.settings.shares_base() }
+    Refusal::NoUpstream { base, why, dir, is_shared: app.settings.shares_base(), lane }
 }
 
 /// Whether an error is about the remote, so that it would stop every other landing too.
@@ -228,7 +249,7 @@ pub(super) fn stops_all(error: &anyhow::Error) -> bool {
     let of_remote = |refusal: &Refusal| {
         matches!(
             refusal,
-            Refusal::NoUpstream { .. }
+            Refusal::NoUpstream { lane: None, .. }
                 | Refusal::FetchFailed { .. }
                 | Refusal::PushFailed { .. }
                 | Refusal::PushUnknown { .. }

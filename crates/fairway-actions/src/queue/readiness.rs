@@ -16,7 +16,7 @@ use fairway_core::domain::rules::gate::Gate;
 use fairway_core::domain::task::{NotReadyReason, Task, TaskState};
 use fairway_core::domain::{Refusal, TaskId, commit_id};
 use fairway_core::os::git::Git;
-use fairway_core::store::{ReadTx, WriteTx};
+use fairway_core::store::{ReadTx, WriteTx, tasks};
 
 /// How many changed files a refusal names.
 const MAX_DISPLAYED: usize = 3;
@@ -97,7 +97,7 @@ impl Judged {
             let task = lookup::task(tx, &member.task.id)?;
             lookup::check_authority(tx, &task, &app.actor, TaskWrite::Override)?;
             let report = gates::evaluate(app, tx, &task, gates, facts)?;
-            let dependencies = dependency_blockers(tx, &task, unit, &self.below)?;
+            let dependencies = dependency_blockers(tx, &task, unit, self)?;
             reports.push(report.with_blockers(state_blocker(&task, member), dependencies));
         }
         Ok(reports)
@@ -249,9 +249,14 @@ pub(crate) fn check_dependencies(app: &App, unit: &Unit, candidate: &str) -> Res
 }
 
 /// The open dependencies that land neither with the unit nor before it.
-fn dependency_blockers(tx: &ReadTx<'_>, task: &Task, unit: &Unit, below: &[TaskId]) -> Result<Vec<Blocker>> {
-    let waiting = lookup::not_ready_reasons(tx, task)?;
-    let lands_along = |id: &TaskId| below.contains(id) || unit.members.iter().any(|member| member.task.id == *id);
+fn dependency_blockers(tx: &ReadTx<'_>, task: &Task, unit: &Unit, judged: &Judged) -> Result<Vec<Blocker>> {
+    let waiting = match judged.aim {
+        // On the branch of a dependency it may be proposed, and may not land.
+        Aim::Propose => lookup::not_ready_reasons(tx, task)?,
+        Aim::Land => tasks::waiting_on(tx, &task.id)?,
+    };
+    let lands_along =
+        |id: &TaskId| judged.below.contains(id) || unit.members.iter().any(|member| member.task.id == *id);
     let open = waiting.iter().filter(|waiting| !lands_along(&waiting.id));
     Ok(open
         .map(|waiting| Blocker {

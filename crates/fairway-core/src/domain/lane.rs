@@ -56,6 +56,11 @@ impl Lane {
         Self { host, host_id, ..self }
     }
 
+    /// The lane that it stands on: its base is the branch of that one.
+    pub fn parent<'a>(&self, all: &'a [Self]) -> Option<&'a Self> {
+        all.iter().find(|one| one.name != self.name && one.branch.is_some() && one.branch == self.base)
+    }
+
     /// The name of its branch, which is recorded once there is one.
     pub fn branch_name(&self) -> String {
         self.branch.clone().unwrap_or_else(|| format!("lane/{}", self.name))

@@ -180,6 +180,9 @@ pub struct BoardLaneView {
     pub branch: Option<String>,
     /// Its base branch.
     pub base: Option<String>,
+    /// The lane that it stands on, whose branch is its base; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stands_on: Option<String>,
     /// Its worktree's directory.
     pub worktree: Option<String>,
     /// The host that its worktree is on, with its pid namespace.
@@ -208,10 +211,11 @@ pub struct BoardLaneView {
 }
 
 impl BoardLaneView {
-    /// What is unusual about its worktree, and its pull request, as clauses whose subject is the lane, such as `works on feature/x`.
+    /// The lane that it stands on, what is unusual about its worktree, and its pull request, as clauses whose subject is the lane, such as `works on feature/x`.
     pub fn clauses(&self) -> impl Iterator<Item = String> {
         let pull = self.pull_request.as_ref().map(|pull| format!("has {}", pull.words));
-        self.work.clone().into_iter().chain(self.setup.as_ref().map(LaneSetupView::clause)).chain(pull)
+        let on = self.stands_on.as_ref().map(|lane| format!("stands on {lane}"));
+        on.into_iter().chain(self.work.clone()).chain(self.setup.as_ref().map(LaneSetupView::clause)).chain(pull)
     }
 }
 

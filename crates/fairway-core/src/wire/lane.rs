@@ -59,6 +59,9 @@ pub struct LaneView {
     /// here. Only in `lane list --size`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Option<u64>>,
+    /// The lane that it stands on: the lane's base is the branch of that one. Absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stands_on: Option<String>,
     /// Its newest pull request as of the last sync; null without one, and once it was merged. Only in `lane show` and `lane list`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pull_request: Option<Option<PullRequestView>>,
@@ -159,6 +162,7 @@ impl LaneView {
             setup: None,
             port: None,
             bytes: None,
+            stands_on: None,
             pull_request: None,
         }
     }

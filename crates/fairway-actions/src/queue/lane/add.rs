@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::edit::{self, LanePatch, here};
 use super::gaps::{self, Gap};
+use super::stack;
 use super::worktree::{self, WorktreePlan};
 use crate::queue::base_commit;
 use crate::{Answer, App};
@@ -36,6 +37,9 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
     let note = base_commit::fetch(app, base.as_deref().unwrap_or(&app.settings.project.base_branch))?;
     let (lane, plan) = plan_worktree(app, &git, name, fields)?;
     let taken = plan.takes_branch.then(|| format!("it works on the branch {}, which was there", plan.branch));
+    if !plan.takes_branch && app.read(|tx| Ok(lane.parent(&lanes::all(tx)?).is_some()))? {
+        stack::keep(git.git(), name, &plan.commit)?;
+    }
     let lands_on = lane.base.clone().filter(|on| base.is_some_and(|start| start != *on));
     let lands_on = lands_on.map(|on| format!("its work lands on {on}"));
     let answer = worktree::create(app, &git, name, &plan, || {

@@ -70,6 +70,7 @@ fn fetch(app: &App, git: &Git<'_>, lane: &Lane, base: &str, branch: &str, host: 
         why: "none is set".to_owned(),
         dir: app.project.root.display().to_string(),
         is_shared: false,
+        lane: None,
     };
     let upstream: Upstream = git.upstream(base)?.ok_or_else(no_remote)?;
     let of_lane = upstream.of_branch(branch).ok_or_else(no_remote)?;

@@ -26,8 +26,8 @@ use fairway_core::wire::{LaneDetailView, LaneGitView, LaneView, SessionOverviewV
 pub fn list(app: &App, with_git: bool) -> Result<Vec<LaneView>> {
     let lanes: Vec<(Lane, LaneView)> = app.read(|tx| {
         let all = lanes::all(tx)?;
-        let view = |lane: Lane| with_counts(app, tx, &lane).map(|view| (lane, view));
-        all.into_iter().map(view).collect::<Result<_>>()
+        let view = |lane: &Lane| with_counts(app, tx, lane, &all).map(|view| (lane.clone(), view));
+        all.iter().map(view).collect::<Result<_>>()
     })?;
     let (ports, pulls) = (lane_env::ports(app), app.read(|tx| Ok(pull_requests::newest(tx)?))?);
     let state = |(lane, mut view): (Lane, LaneView)| {
@@ -51,10 +51,11 @@ fn port(ports: &BTreeMap<PathBuf, u16>, lane: &Lane) -> Option<u16> {
     lane.worktree.as_ref().and_then(|worktree| ports.get(Path::new(worktree)).copied())
 }
 
-fn with_counts(app: &App, tx: &ReadTx<'_>, lane: &Lane) -> Result<LaneView> {
+fn with_counts(app: &App, tx: &ReadTx<'_>, lane: &Lane, all: &[Lane]) -> Result<LaneView> {
     let other = other_host::has_worktree(app, lane).then(|| other_host::of_lane(tx, lane)).transpose()?;
     let view = LaneView::new(lane, tasks::held_in_lane(tx, &lane.name, None)?);
-    Ok(LaneView { other_host: other.map(|host| host.name), ..view })
+    let stands_on = lane.parent(all).map(|parent| parent.name.to_string());
+    Ok(LaneView { other_host: other.map(|host| host.name), stands_on, ..view })
 }
 
 /// A lane with its worktree's state, sessions, claimed tasks, newest checkpoints and open handoffs.
@@ -77,7 +78,7 @@ pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
             Ok(view)
         };
         let view = LaneDetailView {
-            lane: with_counts(app, tx, &lane)?,
+            lane: with_counts(app, tx, &lane, &lanes::all(tx)?)?,
             sessions: sessions.iter().filter(of_lane).map(SessionOverviewView::from).collect(),
             tasks: held.iter().map(&mut task_view).collect::<Result<_>>()?,
             checkpoints: checkpoints::held_in_lane(tx, name)?,

@@ -16,6 +16,7 @@ pub(crate) mod remove_landed;
 pub mod repair;
 pub mod rm;
 pub mod setup;
+pub mod stack;
 pub mod status;
 pub mod sync;
 pub(crate) mod sync_intent;

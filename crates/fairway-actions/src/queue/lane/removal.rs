@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::worktree::{self, Checkout};
-use super::{checkout, setup, work};
+use super::{checkout, setup, stack, work};
 use crate::App;
 use crate::queue::base_commit;
 use crate::queue::landing_unit::is_in_base;
@@ -80,6 +80,14 @@ pub(crate) fn is_of_lane(session: &Session, lane: &Lane) -> bool {
 pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane, ending: &[SessionId]) -> Result<Option<Hold>> {
     if let Some(hold) = hold_by_session(tx, lane, ending)? {
         return Ok(Some(hold));
+    }
+    if let Some(child) = stack::children(tx, lane)?.first() {
+        let base = shell_words::quote(lane.base.as_deref().unwrap_or_default());
+        return Ok(Some(Hold {
+            code: "lane_stands_on_it",
+            why: format!("the lane {} stands on its branch", child.name),
+            command: format!("fairway lane edit {} --base {base}", child.name),
+        }));
     }
     let mut claimed = None;
     tasks::for_each(tx, tasks::ListScope::Claimed, |task| {
@@ -174,6 +182,7 @@ pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Remov
         refuse_unsaved(app, lane, verb)?;
         removed.delete_branches(&git)?;
     }
+    stack::forget(git.git(), &lane.name)?;
     let _ = LaneClone::clear(&app.project.sandbox_dir(&lane.name));
     Ok(removed)
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::checkout::{self, Presence};
 use super::removal::{self, LaneAgents};
 use super::worktree::{self, Checkout};
-use super::{close, setup, status};
+use super::{close, setup, stack, status};
 use crate::App;
 use crate::core::{lookup, other_host};
 use fairway_core::domain::lane::LaneStatus;
@@ -118,6 +118,7 @@ pub(crate) fn remove_landed(app: &App, name: &LaneName, commit: &str, agents: &d
         return Err(error);
     }
     deletion.delete_branches(&git)?;
+    stack::forget(git.git(), name)?;
     drop(alone);
     let _ = LaneClone::clear(&app.project.sandbox_dir(name));
     let removed = removal::Removed { worktree: had_worktree, ..deletion };

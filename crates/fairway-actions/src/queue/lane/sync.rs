@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use super::sync_intent::{self, SyncPlan};
-use super::{checkout, worktree};
+use super::{checkout, stack, worktree};
 use crate::core::lookup;
 use crate::queue::base_commit;
 use crate::{Answer, App};
@@ -13,7 +13,7 @@ use fairway_core::domain::landing::{LandStyle, Landing};
 use fairway_core::domain::lane::Lane;
 use fairway_core::domain::{LaneName, Refusal, plural};
 use fairway_core::os::git::{Git, Integration, MergeRepository, UncommittedWork};
-use fairway_core::store::{ReadTx, WriteTx, landings, sessions};
+use fairway_core::store::{ReadTx, WriteTx, landings, lanes, sessions};
 use fairway_core::wire::LaneSyncView;
 
 /// How many of the newest landings are searched for the candidate of `--onto`.
@@ -60,7 +60,12 @@ pub fn sync(app: &App, name: &LaneName, options: &SyncOptions) -> Result<Answer>
         let hint = format!("stop it, or sync in spite of it: fairway lane sync {name} --force");
         (!options.force).then_some(hint)
     };
-    let update = prepare(app, &lane, dir.clone(), incoming, options.dry_run, force)?;
+    let mut update = prepare(app, &lane, dir.clone(), incoming, options.dry_run, force)?;
+    if options.onto.is_none() {
+        update.since = stack::replaced(&git, name, (&update.head, &update.base_commit));
+    }
+    // A merge would bring the same work twice.
+    let rebase = rebase || update.since.is_some();
     if update.behind == 0 {
         let answer = update.answer("up_to_date", Some(&update.head), options.dry_run)?;
         return if options.dry_run { Ok(answer) } else { app.mutate(|_| Ok(answer)) };
@@ -76,11 +81,17 @@ pub fn sync(app: &App, name: &LaneName, options: &SyncOptions) -> Result<Answer>
         return update.answer(how, to.as_deref(), true);
     }
     let (how, plan) = update.plan(app, rebase)?;
-    update.apply(app, &plan, |_| {
+    let done = update.apply(app, &plan, |_| {
         let undo = format!("git -C {} reset --keep {}", shell_words::quote(&update.dir.to_string_lossy()), plan.from);
         let answer = update.answer(how, Some(&plan.to), false)?;
         Ok(answer.note(format!("to undo it: {undo}")))
-    })
+    })?;
+    if app.read(|tx| Ok(lane.parent(&lanes::all(tx)?).is_some()))? {
+        stack::keep(&git, name, &update.base_commit)?;
+    } else {
+        stack::forget(&git, name)?;
+    }
+    Ok(done)
 }
 
 /// Finds the landing of this lane whose candidate `onto` names. No other commit may come into the lane in place of its base.
@@ -108,6 +119,8 @@ pub(crate) struct LaneUpdate {
     base: String,
     base_commit: String,
     pub(crate) head: String,
+    /// The newest commit of the branch that the base has as another one, or has replaced.
+    since: Option<String>,
     /// How many of the incoming commits the branch lacks.
     pub(crate) behind: u64,
     ahead: u64,
@@ -143,7 +156,7 @@ pub(crate) fn prepare(
         }
         git.bring_content(&head, &base_commit)?;
     }
-    Ok(LaneUpdate { name: name.clone(), dir, branch, base, base_commit, head, behind, ahead })
+    Ok(LaneUpdate { name: name.clone(), dir, branch, base, base_commit, head, since: None, behind, ahead })
 }
 
 impl LaneUpdate {
@@ -200,10 +213,11 @@ impl LaneUpdate {
         }
         let verb = if rebase { "rebase" } else { "merge" };
         let result = if rebase {
-            if git.has_merges(&self.base_commit, &self.head)? {
+            let since = self.since.as_deref();
+            if git.has_merges(since.unwrap_or(&self.base_commit), &self.head)? {
                 return Err(Refusal::MergeCommits { lane: self.name.clone() }.into());
             }
-            git.plan_rebase(merges, &self.head, &self.base_commit)?
+            git.plan_rebase(merges, &self.head, &self.base_commit, since)?
         } else {
             let message = format!("Merge branch '{}' into {}", self.base, self.branch);
             git.plan_merge(merges, &self.head, &self.base_commit, &message)?
@@ -211,8 +225,10 @@ impl LaneUpdate {
         match result {
             Integration::Commit(commit) => Ok((verb, commit)),
             Integration::Conflict { files, commit } => {
+                let onto = self.since.as_ref().map(|since| format!("--onto {} {since}", self.base));
+                let dir = self.dir.to_string_lossy();
                 let by_hand =
-                    format!("git -C {} {verb} {}", shell_words::quote(&self.dir.to_string_lossy()), self.base);
+                    format!("git -C {} {verb} {}", shell_words::quote(&dir), onto.as_ref().unwrap_or(&self.base));
                 let (lane, base) = (self.name.clone(), self.base.clone());
                 Err(Refusal::SyncConflict { lane, base, files, commit, by_hand }.into())
             }

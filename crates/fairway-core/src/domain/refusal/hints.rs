@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::TaskId;
 use crate::domain::blocker::{GateReport, NotReadyReason};
 use crate::domain::landing::{FailedLandCheck, StoppedLanding};
 use crate::domain::pull_request::{ForgeFailure, ForgeWhy};
 use crate::domain::status::TaskStatus;
+use crate::domain::{LaneName, TaskId};
 
 /// A placeholder for the refused command in a hint that adds flags to it. The command line puts the caller's words there.
 pub const SAME_COMMAND: &str = "fairway …";
@@ -16,6 +16,16 @@ pub const PULL_REQUEST: &str = "open pull request of the task";
 
 /// The noun of a missing snapshot.
 pub const SNAPSHOT: &str = "snapshot of the store";
+
+/// The hint for a base that follows no branch of a remote. The branch of a lane is there once its pull request is open.
+pub(super) fn no_upstream(base: &str, dir: &str, is_shared: bool, lane: Option<&LaneName>) -> String {
+    if let Some(lane) = lane {
+        return format!("open its pull request first: fairway land lane:{lane} --pr");
+    }
+    let name = git_in(dir, &format!("branch --set-upstream-to REMOTE/{0} {0}", shell_words::quote(base)));
+    let alone = "\nif there is one clone only, set [land] shared = false: fairway config edit";
+    format!("name it: {name}{}", if is_shared { alone } else { "" })
+}
 
 /// The hint for an id that does not exist: similar ids, otherwise the command that lists the existing ones; `None` when there is
 /// neither.

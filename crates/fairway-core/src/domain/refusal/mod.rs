@@ -468,11 +468,9 @@ refusals! {
     /// `land --fetch` and `--push`: the base follows no branch of a remote; `details.reason`.
     #[error("the base {base} has no upstream to fetch or push: {why}")]
     #[code(Refused, "no_upstream")]
-    #[hint("name it: {}{}",
-        git_in(dir, &format!("branch --set-upstream-to REMOTE/{0} {0}", shell_words::quote(base))),
-        if *is_shared { "\nif there is one clone only, set [land] shared = false: fairway config edit" } else { "" })]
+    #[hint("{}", hints::no_upstream(base, dir, *is_shared, lane.as_ref()))]
     #[details("base": base, "reason": why)]
-    NoUpstream { base: String, why: String, dir: String, is_shared: bool },
+    NoUpstream { base: String, why: String, dir: String, is_shared: bool, lane: Option<LaneName> },
     /// The branch of a lane of another host cannot be [brought here](../guides/several-machines.md#when-a-machine-is-gone).
     #[error("the work of the lane {lane} stays on the host {host}: {why}")]
     #[code(Refused, "work_elsewhere")]

@@ -103,13 +103,19 @@ impl Git<'_> {
     }
 
     /// Makes copies on top of `base` of the commits that only `head` has, without moving a branch. As with `git rebase`, merges
-    /// and commits whose changes `base` has are left out, and authors are kept. A commit that becomes empty is left out. `merges`
-    /// is a git on the same objects, in which the merges are worked out.
+    /// and commits whose changes `base` has are left out, and authors are kept. A commit that becomes empty is left out. So are the
+    /// commits of `since`, which `base` has as other ones. `merges` is a git on the same objects, in which the merges are worked out.
     ///
     /// # Errors
     /// When git fails, also because no committer is configured.
-    pub fn plan_rebase(&self, merges: &Git<'_>, head: &str, base: &str) -> Result<Integration, GitError> {
-        self.rebase_by(merges, head, base, self.signs_commits()?, &[])
+    pub fn plan_rebase(
+        &self,
+        merges: &Git<'_>,
+        head: &str,
+        base: &str,
+        since: Option<&str>,
+    ) -> Result<Integration, GitError> {
+        self.rebase_by(merges, (head, since), base, self.signs_commits()?, &[])
     }
 
     /// Like [`Self::plan_rebase`], but the commits are signed exactly when `sign` is set, whatever the configuration says, and a
@@ -117,13 +123,15 @@ impl Git<'_> {
     pub(super) fn rebase_by(
         &self,
         merges: &Git<'_>,
-        head: &str,
+        (head, since): (&str, Option<&str>),
         base: &str,
         sign: bool,
         generated: &[String],
     ) -> Result<Integration, GitError> {
-        let range = format!("{base}...{head}");
-        let args = ["rev-list", "--reverse", "--topo-order", "--right-only", "--cherry-pick", "--no-merges", &range];
+        let (range, without) = (format!("{base}...{head}"), since.map(|since| format!("^{since}")));
+        let mut args =
+            vec!["rev-list", "--reverse", "--topo-order", "--right-only", "--cherry-pick", "--no-merges", &range];
+        args.extend(without.as_deref());
         let list = self.run_checked("rev-list", &args, MERGE_TIMEOUT)?;
         let mut onto = base.to_owned();
         for commit in list.lines() {

@@ -148,7 +148,7 @@ impl CandidateMaker<'_> {
     /// Makes copies on top of `base` of the commits that only `commit` has, with their authors, unless they conflict. `trailers`
     /// are added to the message of the last copy. Returns `base` itself when there is nothing to copy. No branch moves.
     pub fn rebase(&self, base: &str, commit: &str, trailers: &[String]) -> Result<Integration, GitError> {
-        let tip = match self.project.rebase_by(&self.merges, commit, base, self.sign, self.generated)? {
+        let tip = match self.project.rebase_by(&self.merges, (commit, None), base, self.sign, self.generated)? {
             Integration::Commit(tip) if tip != base => tip,
             other => return Ok(other),
         };
