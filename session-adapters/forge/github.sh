@@ -262,7 +262,7 @@ log_of() {
   printf '"}\n'
 }
 
-# say NUMBER comment | reply COMMENT | resolve THREAD | review | ready | draft
+# say NUMBER comment | reply COMMENT | resolve THREAD | review | merge | ready | draft
 say_of() {
   number "${1:-}" "the pull request"
   case ${2:-} in
@@ -272,6 +272,7 @@ say_of() {
       must --method POST "${repo}/pulls/$1/comments/$3/replies" --input "${work}/in" -q .id
       ;;
     review) must --method POST "${repo}/pulls/$1/reviews" --input "${work}/in" -q .id ;;
+    merge) must --method PUT "${repo}/pulls/$1/merge" --input "${work}/in" -q .merged ;;
     resolve)
       [ -n "${3:-}" ] || fail refused "resolve needs a thread"
       must graphql -f "query=mutation(\$t:ID!){resolveReviewThread(input:{threadId:\$t}){thread{isResolved}}}" -f "t=$3"

@@ -237,6 +237,7 @@ say_of() {
       # The forge refuses an approval when the branch has moved.
       [ "${event}" != APPROVE ] || send POST "${request}/approve" '{sha: .commit_id}'
       ;;
+    merge) send PUT "${request}/merge" '{sha, squash: (.merge_method == "squash")}' ;;
     ready | draft)
       must GET "${request}"
       jq -c --arg what "$2" '{title: ((if $what == "draft" then "Draft: " else "" end) + (.title | sub("^(Draft: )+"; "")))}' \

@@ -53,6 +53,7 @@ fn every_value_names_its_source() {
     lanes.ports                            "20000-29990"                                                                                                                                        default
     land.style                             "merge"                                                                                                                                              default
     land.through                           "base"                                                                                                                                               default
+    land.merge                             false                                                                                                                                                default
     land.timeout                           "30m"                                                                                                                                                default
     land.retries                           1                                                                                                                                                    default
     land.batch                             4                                                                                                                                                    default

@@ -265,7 +265,9 @@ fn github_script_answers(newest: Option<&Path>) {
     assert_eq!(ask(&["open", "13"], &json!({ "title": "T2" }))["number"], 13);
     let posted = fs::read_to_string(github.dir.join("calls")).unwrap();
     assert!(posted.contains("@/etc/hostname") && posted.contains("$(id)"), "{posted}");
-    for what in [&["comment"][..], &["reply", "601"], &["resolve", "PRRT_a"], &["review"], &["draft"], &["ready"]] {
+    for what in
+        [&["comment"][..], &["reply", "601"], &["resolve", "PRRT_a"], &["review"], &["merge"], &["draft"], &["ready"]]
+    {
         let said = ask(&[&["say", "12"], what].concat(), &json!({ "body": "b" }));
         assert_eq!(said, json!({ "done": true }), "{what:?}");
     }
@@ -393,7 +395,9 @@ fn gitlab_script_answers_with_the_real_glab() {
     assert_eq!(ask(&["open", "13"], &json!({ "title": "T2" }))["draft"], true);
     let review = json!({ "event": "APPROVE", "commit_id": "b", "body": "b",
         "comments": [{ "path": "a.rs", "line": 1, "side": "RIGHT", "body": "c" }] });
-    for what in [&["comment"][..], &["reply", "601"], &["resolve", "d1"], &["review"], &["draft"], &["ready"]] {
+    for what in
+        [&["comment"][..], &["reply", "601"], &["resolve", "d1"], &["review"], &["merge"], &["draft"], &["ready"]]
+    {
         assert_eq!(ask(&[&["say", "12"], what].concat(), &review), json!({ "done": true }), "{what:?}");
     }
     let calls = fs::read_to_string(gitlab.dir.join("calls")).unwrap();

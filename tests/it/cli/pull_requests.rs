@@ -194,6 +194,35 @@ fn merged_pull_request_finishes_its_task_and_ends_its_lane() {
     ");
 }
 
+/// The forge is asked to merge once for each state in which nothing is in the way, and its own rules have the last word.
+#[test]
+fn forge_is_asked_to_merge_what_its_rules_allow() {
+    let world = world("merge = true\nstyle = \"squash\"");
+    let task = submitted(&world, "ui", &[("a.txt", "a\n")]);
+    world.run(["land", &task]).exits(0);
+    let check = |state: &str| json!([{ "id": "1", "name": "test", "required": true, "state": state, "url": null }]);
+    let sync = |state: Value| {
+        on_forge(&world, &["set", "1", &state.to_string()]);
+        world.run(["pr", "sync"]).exits(0).stderr
+    };
+    for in_the_way in [json!({ "checks": check("pending") }), json!({ "checks": check("passed"), "mergeable": null })] {
+        assert!(!sync(in_the_way).contains("#1"));
+    }
+    let refused = sync(json!({ "mergeable": true, "rule": "one approval is missing" }));
+    assert!(refused.contains("#1 was not merged") && refused.contains("one approval is missing"), "{refused}");
+    assert!(!sync(json!({})).contains("#1"));
+    let approved =
+        json!([{ "id": "1", "author": "ann", "verdict": "approved", "commit": branch(&world, "lane/ui"), "body": "" }]);
+    let asked = sync(json!({ "rule": "", "reviews": approved, "people": { "ann": true } }));
+    assert!(asked.contains("#1 was asked to merge"), "{asked}");
+    assert_eq!(status(&world, &task), "review");
+    world.run(["pr", "sync"]).exits(0);
+    assert_eq!(
+        (status(&world, &task), json!(main_commit(&world))),
+        ("done".into(), pulls(&world)[0]["merged_commit"].clone())
+    );
+}
+
 /// A failed demanded check and a verdict of a person who may write send the work back, once; what strangers write, what is not
 /// demanded, what was cancelled and a verdict on an older commit do not.
 #[test]

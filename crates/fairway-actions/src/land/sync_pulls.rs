@@ -24,8 +24,9 @@ use fairway_core::config::Permission;
 use fairway_core::domain::landing::{Landing, LandingState};
 use fairway_core::domain::lane::{Lane, LaneStatus};
 use fairway_core::domain::pull_request::{
-    ForgeCheck, ForgeCheckState, ForgeComment, LanePullRequest, PullRequest, PullRequestState, PullState,
+    ForgeCheck, ForgeCheckState, ForgeComment, ForgeWhy, LanePullRequest, PullRequest, PullRequestState, PullState,
 };
+use fairway_core::domain::task::TaskStatus;
 use fairway_core::domain::{Event, EventKind};
 use fairway_core::env::{Timestamp, vars};
 use fairway_core::os::git::Git;
@@ -253,11 +254,39 @@ impl Sync<'_> {
                 let reviews = PullReviews { app, git, forge: &forge, unit: &unit, pull: &pull, state: &state };
                 view.notes = reviews.record()?;
                 view.told = reviews.send_back()?;
+                if app.settings.land.merge && !view.told {
+                    view.notes.extend(self.merge(&reviews)?);
+                }
                 self.save(&mut pull, is_changed)?;
             }
         }
         view.pull_request = PullRequestView::of(&pull, self.app.env.now()).unwrap_or_default();
         Ok(view)
+    }
+
+    /// Asks the forge to merge a pull request in which nothing is in the way, once for each state that it has. What comes of it is
+    /// in the next answer. Returns a note.
+    fn merge(&self, reviews: &PullReviews<'_>) -> Result<Option<String>> {
+        let PullReviews { pull, state, unit, forge, .. } = reviews;
+        let is_in_review = unit.members.iter().all(|one| one.task.state.status() == TaskStatus::Review);
+        // The branch of another lane is no base to merge into.
+        if !is_in_review || !state.may_merge(pull) || self.git.upstream(&unit.base)?.is_none() {
+            return Ok(None);
+        }
+        let (fact, number) = (format!("merge {} {}", pull.commit, pull.summary), pull.number.unwrap_or_default());
+        if self.app.read(|tx| Ok(pull_requests::is_told(tx, pull.id, &fact)?))? {
+            return Ok(None);
+        }
+        let asked = json!({ "sha": pull.commit, "merge_method": self.app.settings.land.style.as_str() });
+        let note = match forge.ask::<Value>(&["say", &number.to_string(), "merge"], &asked) {
+            Ok(_) => format!("#{number} was asked to merge"),
+            Err(failure) if failure.stops_all() && failure.why != ForgeWhy::Rights => {
+                return Err(refusal(failure).into());
+            }
+            Err(failure) => format!("#{number} was not merged: {failure}"),
+        };
+        self.app.transaction(|tx| Ok(pull_requests::tell(tx, pull.id, &fact)?))?;
+        Ok(Some(note))
     }
 
     /// Gives a pull request another base.

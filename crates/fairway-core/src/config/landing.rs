@@ -15,6 +15,8 @@ section! {
         pub style: LandStyle = "merge",
         /// By what work lands: base, which a landing moves, or pr, a pull request for each lane that the forge merges.
         pub through: LandThrough = "base",
+        /// Ask the forge to merge a pull request once its own rules allow it.
+        pub merge: bool = false,
         /// Shell commands that the merged tree must pass before the base moves.
         #[sample(["make test"])]
         pub checks: Vec<String> as Vec<LandCommand>,

@@ -316,6 +316,14 @@ impl PullRequestState {
         self.comments.iter().chain(others).filter(|comment| comment.is_foreign()).collect()
     }
 
+    /// Whether nothing that is known keeps the proposed commit from being merged. The forge's rules have the last word.
+    pub fn may_merge(&self, proposed: &LanePullRequest) -> bool {
+        let is_proposed = self.pull.head == proposed.commit && self.pull.base == proposed.base;
+        let mut waiting = self.checks.iter().flatten().filter(|check| check.required && check.is_pending());
+        let is_green = self.failed().next().is_none() && waiting.next().is_none() && self.not_begun().is_empty();
+        is_proposed && is_green && !self.pull.draft && self.mergeable == Some(true)
+    }
+
     /// The demanded checks that have failed.
     pub fn failed(&self) -> impl Iterator<Item = &ForgeCheck> {
         let is_demanded = |check: &ForgeCheck| check.required || self.rules.contains(&check.name);
