@@ -204,7 +204,7 @@ send() {
   must "$1" "$2"
 }
 
-# say NUMBER comment | reply COMMENT | resolve THREAD | review | ready | draft
+# say NUMBER comment | reply COMMENT | resolve THREAD | review | merge | ready | draft
 say_of() {
   number "${1:-}" "the merge request"
   request="/merge_requests/$1"

@@ -111,7 +111,8 @@ pub(super) struct WorkAgents {
 pub(super) fn work_agents(tx: &ReadTx<'_>, tasks: &[&TaskId]) -> Result<WorkAgents> {
     let mut found = WorkAgents::default();
     for_each_claimant(tx, tasks, |claimant, agent| match agent {
-        None => found.has_person = true,
+        // A person's name has an `@`; the shell of a session is neither person nor agent.
+        None => found.has_person |= claimant.contains('@'),
         Some((_, models)) => {
             found.sessions.push(claimant.to_owned());
             found.models.extend(models.iter().cloned());
