@@ -285,11 +285,11 @@ fn plan(
                             task.id
                         ));
                     }
-                    if !task.state.status().is_closed() {
-                        if let Some(change) = merge(tx, issue, link, &task, &mut result)? {
-                            lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
-                            plan.changes.push((issue.url.clone(), change));
-                        }
+                    if !task.state.status().is_closed()
+                        && let Some(change) = merge(tx, issue, link, &task, &mut result)?
+                    {
+                        lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
+                        plan.changes.push((issue.url.clone(), change));
                     }
                     if !result.awaiting.is_empty() {
                         let (fields, id) = (result.awaiting.join(", "), &task.id);
