@@ -60,6 +60,7 @@ mod planted_programs;
 mod prime;
 mod prompt;
 mod provider;
+mod pull_faults;
 mod pull_histories;
 mod pull_requests;
 mod pull_stacks;
