@@ -297,8 +297,7 @@ fn of_lane(app: &App, cwd: &Path) -> Result<Vec<(String, String)>> {
     if app.actor.session.is_some() {
         return Ok(Vec::new());
     }
-    let is_around = |dir: &String| cwd.starts_with(dir);
-    let is_here = |lane: &Lane| lane.worktree.as_ref().is_some_and(is_around) && !other_host::has_worktree(app, lane);
+    let is_here = |lane: &Lane| lane.is_around(cwd) && !other_host::has_worktree(app, lane);
     let found = app.read(|tx| Ok(lanes::all(tx)?))?.into_iter().find(is_here);
     let Some((name, dir)) = found.and_then(|lane| Some((lane.name, lane.worktree?))) else { return Ok(Vec::new()) };
     lane_env::of_worktree(app, name.as_str(), Path::new(&dir))

@@ -1,5 +1,7 @@
 //! A lane: the durable place where a kind of work goes on while sessions come and go.
 
+use std::path::Path;
+
 use super::id::Label;
 use super::landing::LandStyle;
 use super::sandbox::SandboxClass;
@@ -59,6 +61,11 @@ impl Lane {
     /// The lane that it stands on: its base is the branch of that one.
     pub fn parent<'a>(&self, all: &'a [Self]) -> Option<&'a Self> {
         all.iter().find(|one| one.name != self.name && one.branch.is_some() && one.branch == self.base)
+    }
+
+    /// Whether a path is in its worktree.
+    pub fn is_around(&self, path: impl AsRef<Path>) -> bool {
+        self.worktree.as_ref().is_some_and(|dir| path.as_ref().starts_with(dir))
     }
 
     /// The name of its branch, which is recorded once there is one.

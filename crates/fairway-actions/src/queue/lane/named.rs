@@ -1,7 +1,5 @@
 //! The lane that a command means: by its name, by a task in it, or by where the caller is.
 
-use std::path::Path;
-
 use anyhow::Result;
 
 use crate::App;
@@ -49,8 +47,7 @@ fn without_name(app: &App, tx: &ReadTx<'_>) -> Result<LaneName> {
         lane.status != LaneStatus::Closed && lane.worktree.is_some() && !other_host::has_worktree(app, lane)
     };
     let found: Vec<Lane> = lanes::all(tx)?.into_iter().filter(has_worktree).collect();
-    let is_around = |lane: &&Lane| lane.worktree.as_ref().is_some_and(|dir| app.env.cwd.starts_with(Path::new(dir)));
-    if let Some(lane) = found.iter().find(is_around) {
+    if let Some(lane) = found.iter().find(|lane| lane.is_around(&app.env.cwd)) {
         return Ok(lane.name.clone());
     }
     let choice = Choice {

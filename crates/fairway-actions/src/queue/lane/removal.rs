@@ -66,13 +66,9 @@ impl Hold {
     }
 }
 
-fn is_inside(lane: &Lane, path: &str) -> bool {
-    lane.worktree.as_ref().is_some_and(|dir| Path::new(path).starts_with(dir))
-}
-
 /// Whether a session belongs to a lane or works in its worktree.
 pub(crate) fn is_of_lane(session: &Session, lane: &Lane) -> bool {
-    session.lane.as_ref() == Some(&lane.name) || session.worktree.as_deref().is_some_and(|dir| is_inside(lane, dir))
+    session.lane.as_ref() == Some(&lane.name) || session.worktree.as_deref().is_some_and(|dir| lane.is_around(dir))
 }
 
 /// The live session, claim or running job that needs a lane's worktree; `None` when nothing does but the sessions `ending`,
@@ -132,7 +128,7 @@ fn hold_by_setup(app: &App, lane: &Lane) -> Option<Hold> {
 }
 
 fn hold_by_job(tx: &ReadTx<'_>, lane: &Lane) -> Result<Option<Hold>> {
-    let running = jobs::active(tx)?.into_iter().find(|job| is_inside(lane, &job.cwd));
+    let running = jobs::active(tx)?.into_iter().find(|job| lane.is_around(&job.cwd));
     Ok(running.map(|job| Hold {
         code: "running_job",
         why: format!("job {} runs in its worktree", job.id.short()),

@@ -140,8 +140,7 @@ fn own_lane(app: &App, task: &Task) -> Result<Option<Lane>> {
 
 /// The lane whose worktree contains the working directory.
 fn around(app: &App, tx: &ReadTx<'_>) -> Result<Option<Lane>> {
-    let is_around = |lane: &Lane| lane.worktree.as_ref().is_some_and(|dir| app.env.cwd.starts_with(dir));
-    Ok(lanes::all(tx)?.into_iter().find(is_around))
+    Ok(lanes::all(tx)?.into_iter().find(|lane| lane.is_around(&app.env.cwd)))
 }
 
 /// The commit of the work, unless its base has it.
