@@ -3,6 +3,8 @@
 mod setup;
 mod show;
 
+use std::time::Duration;
+
 use anyhow::Result;
 use clap::Subcommand;
 
@@ -76,7 +78,7 @@ impl Verb {
             Self::Setup(args) => args.run(ctx),
             Self::Rm(args) => ctx.answer(&rm::rm(&ctx.app()?, &args.name, args.copies.read())?),
             Self::Prune(args) => ctx.answer(&land::prune_lanes(&ctx.app()?, args.dry_run, args.landed)?),
-            Self::Trim(args) => ctx.answer(&trim::trim(&ctx.app()?, &args.names, args.dry_run)?),
+            Self::Trim(args) => ctx.answer(&trim::trim(&ctx.app()?, &args.names, args.idle, args.dry_run)?),
             Self::Repair(args) => ctx.answer(&repair::repair(&ctx.app()?, &args.name)?),
         }
     }
@@ -378,12 +380,15 @@ pub struct PruneArgs {
 /// lives stays as it is. The next start sets the lane up again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-fairway lane trim --dry-run
+fairway lane trim --idle 3d --dry-run
 fairway lane trim api")]
 pub struct TrimArgs {
     /// Lane names
     #[arg(value_name = "LANE", value_parser = values::lane)]
     names: Vec<LaneName>,
+    /// Only lanes without an event for this long
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
+    idle: Option<Duration>,
     /// List what would be removed, and change nothing
     #[arg(long)]
     dry_run: bool,

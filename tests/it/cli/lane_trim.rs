@@ -70,6 +70,11 @@ fn what_can_be_made_again_goes_and_all_else_stays() {
     assert_eq!(state(), "not_set_up");
     world.run(["lane", "setup", "api"]).exits(0);
     assert_eq!((state(), api.join("node_modules/made").exists()), (json!("ready"), true));
+    let idle = || world.json(["lane", "trim", "api", "--idle", "3d"]);
+    let kept = idle()["kept"][0].clone();
+    assert_eq!((&kept["code"], &kept["command"]), (&json!("active"), &json!("fairway lane trim api")), "{kept}");
+    world.advance_clock(3 * 24 * 60 * 60);
+    assert_eq!(idle()["trimmed"][0]["paths"], json!(["node_modules"]));
     world.kill_jobs();
 }
 

@@ -2,23 +2,27 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
 use super::checkout::{self, Presence};
-use super::{copies, removal, setup, worktree};
+use super::removal::{self, Hold};
+use super::{copies, setup, worktree};
 use crate::core::{errors, lookup, trust};
 use crate::{Answer, App};
 use fairway_core::domain::lane::Lane;
-use fairway_core::domain::{LaneName, bytes, plural};
+use fairway_core::domain::{LaneName, age, bytes, plural};
 use fairway_core::os::disk_usage::DiskUsage;
 use fairway_core::os::git::Git;
+use fairway_core::store::events::{self, EventFilter};
 use fairway_core::store::lanes;
 use fairway_core::wire::{KeptLaneView, LaneTrimView, TrimmedLaneView};
 
 /// Removes the directories of `[lanes] regenerable` from the worktrees of these lanes, or of all on this host, where git ignores
-/// them, nothing tracked, no repository and no changed copy is below them, and no session or job works. The next start sets up again.
-pub fn trim(app: &App, names: &[LaneName], dry_run: bool) -> Result<Answer> {
+/// them, nothing tracked, no repository and no changed copy is below them, and no session or job works. With `idle`, a lane that has
+/// an event of this time stays as it is. The next start sets up again.
+pub fn trim(app: &App, names: &[LaneName], idle: Option<Duration>, dry_run: bool) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
@@ -43,7 +47,8 @@ pub fn trim(app: &App, names: &[LaneName], dry_run: bool) -> Result<Answer> {
             continue;
         }
         let _held = worktree::lock(app, &lane.name)?;
-        if let Some(hold) = removal::occupied(app, lane)? {
+        let occupied = removal::occupied(app, lane)?;
+        if let Some(hold) = occupied.map_or_else(|| not_idle(app, lane, idle), |hold| Ok(Some(hold)))? {
             view.kept.push(kept(lane, &dir, hold.code, hold.why, hold.command));
             continue;
         }
@@ -57,6 +62,26 @@ pub fn trim(app: &App, names: &[LaneName], dry_run: bool) -> Result<Answer> {
         notes: Vec::new(),
     };
     if dry_run { Ok(answer) } else { app.mutate(|_| Ok(answer)) }
+}
+
+/// The newest event of a lane, when it is younger than `idle`.
+fn not_idle(app: &App, lane: &Lane, idle: Option<Duration>) -> Result<Option<Hold>> {
+    let Some(idle) = idle else { return Ok(None) };
+    let now = app.store_for_reading()?.time(app.env.now())?;
+    let newest = EventFilter { lane: Some(lane.name.clone()), since: Some(now.minus(idle)), ..EventFilter::default() };
+    let mut last = None;
+    app.read(|tx| {
+        events::for_each_matching(tx, &newest, 0, |event| {
+            last = Some(event);
+            Ok(true)
+        })?;
+        Ok(())
+    })?;
+    Ok(last.map(|event| Hold {
+        code: "active",
+        why: format!("its last event, {}, was {} ago", event.kind, age::rough(now.since(event.at))),
+        command: format!("fairway lane trim {}", lane.name),
+    }))
 }
 
 fn kept(lane: &Lane, dir: &Path, code: &str, why: String, command: String) -> KeptLaneView {
