@@ -84,8 +84,7 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
         field("problem", git.problem.as_deref());
     }
     field("setup", setup(lane).map(LaneSetupView::words).as_deref());
-    let ports = lane.port.flatten().map(|first| format!("{first} to {}", first.saturating_add(PortRange::BLOCK - 1)));
-    field("ports", ports.as_deref());
+    field("ports", lane.port.flatten().map(PortRange::block).as_deref());
     field("provider", lane.provider.as_deref());
     field("backend", lane.backend.as_deref());
     field("sandbox", Some(lane.sandbox.as_str()).filter(|_| lane.sandbox != SandboxClass::Off));

@@ -8,15 +8,18 @@ use serde_json::json;
 use super::tool::{Outcome, ToolCall, tool};
 use crate::mcp::reply::Reply;
 use fairway_actions::agents::decisions;
+use fairway_actions::queue::lane;
 use fairway_actions::queue::review::comments;
 use fairway_actions::queue::task::claim::{ClaimRequest, LaneScope};
 use fairway_actions::queue::task::ready::{self, ReadyFor};
 use fairway_actions::queue::task::{claimed_task, list};
 use fairway_actions::{App, sessions};
+use fairway_core::config::PortRange;
 use fairway_core::domain::TaskId;
+use fairway_core::domain::lane::SetupState;
 use fairway_core::domain::quote::{Mark, quote};
 use fairway_core::env::vars;
-use fairway_core::wire::TaskView;
+use fairway_core::wire::{LaneSetupView, LaneView, TaskView};
 
 /// The most tasks that are listed with the reason why they are not ready.
 const MAX_WAITING: usize = 5;
@@ -75,7 +78,9 @@ fn claim(app: &App, named: Option<TaskId>) -> Result<Outcome> {
         let head = head.split_once(": ").map_or(head, |(head, _)| head).to_owned();
         let notes: String = reply.text.lines().skip(1).map(|note| format!("{note}\n")).collect();
         let decided = decisions::of_task(app, &id, MAX_DECISION_CHARS)?;
-        reply.text = format!("{head}\n{}{decided}{notes}", about(&list::show(app, &id)?.task));
+        let task = list::show(app, &id)?.task;
+        let (_, lane) = lane_of(app, &task)?;
+        reply.text = format!("{head}\n{}{lane}{decided}{notes}", about(&task));
     }
     Ok(reply.into())
 }
@@ -93,7 +98,8 @@ fn tell(app: &App, named: Option<TaskId>) -> Result<Reply> {
         let id = TaskId::parse(&first.id)?;
         let comments = comments::list(app, &id, false)?;
         let others: Vec<&str> = tasks.iter().skip(1).map(|task| task.id.as_str()).collect();
-        let mut text = format!("{}, {}\n{}", first.id, first.status, about(first));
+        let (lane, ready) = lane_of(app, first)?;
+        let mut text = format!("{}, {}\n{}{ready}", first.id, first.status, about(first));
         text.push_str(&decisions::of_task(app, &id, MAX_DECISION_CHARS)?);
         for one in comments.iter().take(MAX_WAITING) {
             let line = format!("{}:{} (comment {}): {}", one.path, one.line, one.id, one.text);
@@ -105,7 +111,7 @@ fn tell(app: &App, named: Option<TaskId>) -> Result<Reply> {
         if !others.is_empty() {
             let _ = writeln!(text, "also claimed by you: {}", others.join(", "));
         }
-        return Ok(Reply::new(text, json!({ "claimed": tasks, "ready": null, "waiting": [] })));
+        return Ok(Reply::new(text, json!({ "claimed": tasks, "lane": lane, "ready": null, "waiting": [] })));
     }
     let whom = ReadyFor::Caller { role: None, lane: None };
     let (ready, more) = ready::ready(app, whom, Some(1))?;
@@ -127,7 +133,19 @@ fn tell(app: &App, named: Option<TaskId>) -> Result<Reply> {
         let _ = writeln!(text, "not ready: {} more", waiting.len() - MAX_WAITING);
     }
     let reasons: Vec<_> = waiting.iter().map(|task| json!({ "id": task.id, "waiting_on": task.waiting_on })).collect();
-    Ok(Reply::new(text, json!({ "claimed": [], "ready": ready, "waiting": reasons })))
+    Ok(Reply::new(text, json!({ "claimed": [], "lane": null, "ready": ready, "waiting": reasons })))
+}
+
+/// The lane of a task, and what its tests need to know of that: that it is not set up, and its ports.
+pub(super) fn lane_of(app: &App, task: &TaskView) -> Result<(Option<LaneView>, String)> {
+    let Some(name) = &task.lane else { return Ok((None, String::new())) };
+    let lane = lane::list::list(app, false)?.into_iter().find(|lane| lane.name == *name);
+    let setup = lane.as_ref().and_then(|lane| lane.setup.as_ref()?.as_ref());
+    let setup = setup.filter(|setup| setup.state != SetupState::Ready).map(LaneSetupView::clause);
+    let port =
+        lane.as_ref().and_then(|lane| lane.port?).map(|port| format!("has the ports {}", PortRange::block(port)));
+    let text = setup.into_iter().chain(port).map(|clause| format!("the lane {name} {clause}\n")).collect();
+    Ok((lane, text))
 }
 
 /// Describes a task to a model: the title and the first lines of the description, marked as quoted text, and the names of the

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::json;
 
-use super::next::{about, one_line};
+use super::next::{about, lane_of, one_line};
 use super::tool::{Outcome, ToolCall, tool};
 use crate::mcp::reply::Reply;
 use fairway_actions::queue::task::list;
@@ -46,7 +46,8 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     if let Some(claim) = &task.claim {
         let _ = write!(text, ", claimed by {}, epoch {}", claim.claimant, claim.epoch);
     }
-    let _ = write!(text, "\n{}", about(task));
+    let (lane, ready) = lane_of(app, task)?;
+    let _ = write!(text, "\n{}{ready}", about(task));
     for waiting in task.waiting_on.iter().take(3) {
         let _ = writeln!(text, "waits for: {}", one_line(&waiting.message));
     }
@@ -70,6 +71,7 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     );
     let document = json!({
         "task": detail,
+        "lane": lane,
         "checkpoints": checkpoints,
         "evidence": records,
         "handoffs": handoffs,

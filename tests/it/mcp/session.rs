@@ -96,3 +96,23 @@ fn next_gives_the_notes_of_a_verdict_until_the_task_is_submitted_again() {
     world.run(["--session", "s1", "task", "submit", "T-1"]).exits(0);
     assert!(!client.call("next", json!({})).succeeds().text.contains("count in cents"));
 }
+
+#[test]
+fn task_and_next_say_what_tests_need_to_know_of_the_lane() {
+    let world = TestProject::with_git();
+    world.run(["lane", "add", "api", "--create-worktree"]).exits(0);
+    std::fs::write(world.root().join(".fairway/local.toml"), "[lanes]\nsetup = ['exit 3']\n").unwrap();
+    world.run(["trust"]).exits(0);
+    world.run(["lane", "setup", "api"]).exits(5);
+    world.run(["task", "add", "Work", "--lane", "api"]).exits(0);
+    world.add_session("s1");
+    let mut client = Client::of_session(&world, "s1");
+    for (tool, asked) in [("next", json!({ "claim": true })), ("next", json!({})), ("task", json!({ "task": "T-1" }))] {
+        let told = client.call(tool, asked.clone()).succeeds();
+        let lines =
+            "the lane api is not ready, setup failed: 'exit 3' (exit 3)\nthe lane api has the ports 20000 to 20009";
+        assert!(told.text.contains(lines), "{tool}: {}", told.text);
+        let lane = &told.document["lane"];
+        assert!(asked["claim"] == true || lane["setup"]["state"] == "setup_failed" && lane["port"] == 20_000, "{lane}");
+    }
+}

@@ -51,6 +51,11 @@ impl PortRange {
     /// How many ports a lane has.
     pub const BLOCK: u16 = 10;
 
+    /// The block with this first port, for people.
+    pub fn block(first: u16) -> String {
+        format!("{first} to {}", first.saturating_add(Self::BLOCK - 1))
+    }
+
     /// The first port of each block.
     pub fn blocks(self) -> impl Iterator<Item = u16> {
         (self.first..=self.last - (Self::BLOCK - 1)).step_by(usize::from(Self::BLOCK))
