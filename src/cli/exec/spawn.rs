@@ -48,6 +48,9 @@ pub struct Args {
     /// Wait this long for the end before answering
     #[arg(long = "wait-for", id = "yield_for", value_name = "DURATION", value_parser = values::duration)]
     yield_for: Option<Duration>,
+    /// Wait for a slot for checks before the program runs
+    #[arg(long)]
+    check: bool,
     /// Kill the job after this time
     #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     timeout: Option<Duration>,
@@ -111,6 +114,7 @@ impl Args {
         let once = self.watch_once.into_iter().map(|watcher| Watcher { once: true, ..watcher });
         let request = SpawnRequest {
             background: !self.foreground,
+            check: self.check,
             yield_for: self.yield_for,
             watch: self.watch.into_iter().chain(once).collect(),
             pty: self.pty.then(|| self.size.unwrap_or(DEFAULT_TERMINAL_SIZE)),

@@ -49,6 +49,7 @@ fn approval(id: i64) -> NeedView {
 
 fn board(needs_you: Vec<NeedView>) -> BoardView {
     let lane = |name: &str| BoardLaneView {
+        waiting_checks: Vec::new(),
         name: name.to_owned(),
         status: LaneStatus::Open,
         role: None,

@@ -5,6 +5,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use fairway_core::os::poll_until;
+use serde_json::Value;
 
 use super::land::{NO_GATES, project, status, submitted};
 use crate::common::TestProject;
@@ -76,6 +77,33 @@ fn so_many_checks_run_at_once_and_a_killed_one_makes_room() {
     let told = fs::read_to_string(&all.last().unwrap().log).unwrap();
     assert!(told.contains(&format!("waits for a slot for checks: {subject} runs 'sh -c ")), "{told}");
 
+    // So does a job, and one that is killed while it waits never runs. The board has them in their lane.
+    let waiting = || {
+        let lanes = world.json(["status"])["lanes"].clone();
+        let api = lanes.as_array().unwrap().iter().find(|one| one["name"] == "api").unwrap().clone();
+        api["waiting_checks"].as_array().unwrap().clone()
+    };
+    all.push(start(&world, &["evidence", "run", &late, "--", "true"]));
+    wait_for("it", || waiting().len() == 1);
+    let lane = world.root().join(".fairway/worktrees/api");
+    let spawned = |file: &str| {
+        let shell = format!("echo \"slot $FAIRWAY_SLOT\" >{file}");
+        let run = world.run(["exec", "spawn", "--check", "--json", "--cwd", lane.to_str().unwrap(), "--shell", &shell]);
+        (run.json()["run_id"].as_str().unwrap().to_owned(), run.exits(0).stderr)
+    };
+    let (job, told) = spawned("../job");
+    assert!(told.contains(&format!("waits for a slot for checks: {subject} runs 'sh -c ")), "{told}");
+    let (given_up, _) = spawned("../never");
+    wait_for("all of them", || waiting().len() == 3);
+    let shown = waiting();
+    assert_eq!(shown[0]["what"], format!("{late} runs 'true'"));
+    let is_job = |one: &Value| one["what"].as_str().unwrap().ends_with("../job'");
+    assert!(shown.iter().any(is_job), "{shown:?}");
+    let text = world.run(["status"]).exits(0).stdout;
+    assert_eq!(text.matches("lane api waits for a slot for checks: ").count(), 3, "{text}");
+    assert_eq!(world.json(["exec", "kill", &given_up])["status"], "canceled");
+    assert_eq!(waiting().len(), 2);
+
     // A landing waits too, and its place on the board says for what.
     all.push(start(&world, &["land", &task]));
     let shown = || world.json(["status"])["landing"]["running"][0]["what"].as_str().unwrap_or_default().to_owned();
@@ -88,6 +116,9 @@ fn so_many_checks_run_at_once_and_a_killed_one_makes_room() {
     killed.child.wait().unwrap();
     wait_for("the next", || running(&world) == 3);
     go(&world, all);
+    world.run(["exec", "wait", &job]).exits(0);
+    let read = |file: &str| fs::read_to_string(world.root().join(".fairway/worktrees").join(file));
+    assert_eq!((read("job").unwrap().as_str(), read("never").is_err(), waiting().len()), ("slot 1\n", true, 0));
     assert_eq!(status(&world, &task), "done");
     let results = world.json(["evidence", "list", &subject]);
     assert_eq!(results.as_array().unwrap().iter().filter(|one| one["result"] == "pass").count(), 8, "{results}");

@@ -11,6 +11,7 @@ use super::facts::Facts;
 use super::watched_processes::{WatchedProcess, Watches};
 use super::{silent_hosts, view};
 use crate::App;
+use crate::core::check_slot;
 use crate::land::shared_base::BaseAnswers;
 use crate::queue::lane::setup;
 use crate::sessions::liveness::silence;
@@ -67,6 +68,7 @@ impl BoardCache {
             app.read(|tx| facts.advance(app, tx, now, &News::since(tx, seq)?, &mut self.watches, &mut bases))?;
         }
         facts.setups = setup::unready(app, &facts.lanes);
+        facts.waiting_checks = check_slot::waiting(app);
         let is_suppressed = silence::judge(app, &mut facts.sessions, facts.now, &BTreeSet::new());
         if is_suppressed && app.settings.store.is_on_server() {
             silence::judge(app, &mut facts.sessions, facts.now, &silent_hosts::find(app)?.ids);

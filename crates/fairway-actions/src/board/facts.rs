@@ -46,7 +46,7 @@ use fairway_core::store::hosts::{self, Host};
 use fairway_core::store::overlaps::{self, LaneDiffstat};
 use fairway_core::store::overview::{self, ChangedIssue, ExpiredMessage, FailedJob, RefusedTask, WrittenCheckpoint};
 use fairway_core::store::{ReadTx, handoffs, jobs, landings, lanes, messages, pull_requests, session_reports, tasks};
-use fairway_core::wire::{LandAtWorkView, LaneSetupView};
+use fairway_core::wire::{LandAtWorkView, LaneSetupView, WaitingCheckView};
 
 /// How long after its start an agent should have called its first hook.
 pub(super) const FIRST_HOOK_TIMEOUT: Duration = Duration::from_secs(60);
@@ -77,6 +77,8 @@ pub(super) struct Facts {
     pub lanes: Vec<Lane>,
     /// The setups of lanes that are not ready.
     pub setups: BTreeMap<LaneName, LaneSetupView>,
+    /// The checks that wait for a slot on this host, each with its lane.
+    pub waiting_checks: Vec<(String, WaitingCheckView)>,
     /// The size of each lane's changes, as last looked at.
     pub diffstats: Vec<LaneDiffstat>,
     /// The lanes whose changed programs a review has approved.
@@ -216,8 +218,9 @@ impl Facts {
         let expired = self.expired.iter().map(|message| message.at.plus(EXPIRED_FOR + AFTER));
         let failed = self.failed_jobs.iter().map(|job| job.job.finished_at.plus(FAILED_FOR + AFTER));
         let decisions = self.decisions.iter().map(|message| message.created_at.plus(DELIVERY_TIME));
-        // No event says that a running check has written, or that a setup was killed.
-        let is_working = self.setups.values().any(|setup| setup.state == SetupState::SettingUp);
+        // No event says that a running check has written, that a check has its slot, or that a setup was killed.
+        let is_set_up = self.setups.values().any(|setup| setup.state == SetupState::SettingUp);
+        let is_working = is_set_up || !self.waiting_checks.is_empty();
         let checks = (is_working || !self.landing.now.is_empty()).then(|| self.now.plus(LANDING_PAUSE));
         // Boards have the forge asked each minute.
         let pulls = self.pulls.iter().filter(|pull| pull.ended_at.is_none()).map(|_| self.now.plus(PULL_PAUSE));

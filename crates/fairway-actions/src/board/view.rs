@@ -107,6 +107,7 @@ pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
         let is_in = |held: &&HeldTask| held.lane.as_ref() == Some(&lane.name);
         let tasks: Vec<_> = facts.held.iter().filter(is_in).map(HeldTaskView::from).collect();
         let is_shown = lane.status != LaneStatus::Closed || !sessions.is_empty() || !tasks.is_empty();
+        let waiting = facts.waiting_checks.iter();
         is_shown.then(|| BoardLaneView {
             name: lane.name.to_string(),
             status: lane.status,
@@ -122,6 +123,7 @@ pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
             sessions,
             work: work(facts, lane),
             setup: facts.setups.get(&lane.name).cloned(),
+            waiting_checks: waiting.filter(|(of, _)| of == lane.name.as_str()).map(|(_, one)| one.clone()).collect(),
             pull_request: pull(lane).and_then(|pull| PullRequestView::of(pull, facts.now)),
             diffstat: diffstat(facts, lane),
             overlap: overlap(facts, lane),

@@ -58,6 +58,7 @@ fn spawn_request(asked: SpawnParams) -> spawn::SpawnRequest {
             RequestedCommand::Argv(argv) => spawn::CommandSpec::Program(to_os_strings(argv)),
         },
         background: asked.background,
+        check: asked.check,
         pty: asked.pty,
         timeout: asked.timeout,
         max_output_bytes: asked.max_output_bytes,

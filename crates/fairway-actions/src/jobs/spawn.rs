@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::{event, find, notify, own_process, poll, queue_waiter, sandboxed, scheduler, wait};
-use crate::core::{errors, lane_env, open_store, other_host};
+use crate::core::{check_slot, errors, lane_env, open_store, other_host};
 use crate::{Answer, App};
 use fairway_core::domain::job::{DEFAULT_OUTPUT_BYTES, Job, JobId, JobStatus, RecoveryPolicy, TerminalSize};
 use fairway_core::domain::job_output::Watcher;
@@ -38,6 +38,8 @@ pub struct SpawnRequest {
     pub command: CommandSpec,
     /// Whether the caller continues while the job runs.
     pub background: bool,
+    /// Whether it waits for a slot for checks.
+    pub check: bool,
     /// The terminal size, for a job with a terminal.
     pub pty: Option<TerminalSize>,
     pub timeout: Option<Duration>,
@@ -64,6 +66,7 @@ impl SpawnRequest {
         Self {
             command,
             background: true,
+            check: false,
             pty: None,
             timeout: None,
             max_output_bytes: None,
@@ -177,7 +180,7 @@ fn prepare(app: &App, request: &SpawnRequest) -> Result<(Job, StartSpec)> {
     watchers::compile(&request.watch)?;
     let cwd = working_dir(app, request.cwd.as_deref())?;
     let id = JobId::new(app.env.ids.uuid(app.env.now()));
-    let env = environment(app, of_lane(app, &cwd)?, &request.env, &id)?;
+    let env = environment(app, of_lane(app, &cwd)?, request, &id)?;
     let set = request.env.iter().filter(|(_, value)| value.is_some());
     let names: Vec<String> = set.filter_map(|(name, _)| name.to_str().map(str::to_owned)).collect();
     if let CommandSpec::Program(argv) = &request.command {
@@ -307,7 +310,7 @@ fn of_lane(app: &App, cwd: &Path) -> Result<Vec<(String, String)>> {
 fn environment(
     app: &App,
     of_lane: Vec<(String, String)>,
-    changes: &[(OsString, Option<OsString>)],
+    request: &SpawnRequest,
     id: &JobId,
 ) -> Result<Vec<(OsString, OsString)>, Refusal> {
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
@@ -319,7 +322,14 @@ fn environment(
         }
     }
     env.extend(of_lane.into_iter().map(|(name, value)| (name.into(), value.into())));
-    for (name, value) in changes {
+    // What a check waits for has its slot; a job that may outlive it has not.
+    if request.background {
+        env.remove(OsStr::new(vars::FAIRWAY_SLOT));
+    }
+    if request.check {
+        env.entry(vars::FAIRWAY_SLOT.into()).or_insert_with(|| check_slot::WAIT.into());
+    }
+    for (name, value) in &request.env {
         let shown = || escape_controls(&name.to_string_lossy());
         if name.is_empty() || has_nul(name) || name.as_bytes().contains(&b'=') {
             return Err(Refusal::invalid("env", format!("'{}' is not a valid variable name", shown())));
@@ -366,6 +376,7 @@ fn remove_watchers(app: &App, request: &SpawnRequest, id: &JobId) {
 /// Inserts the job; if it may start now, marks it as starting in the same transaction.
 fn enqueue(app: &App, request: &SpawnRequest, draft: Job, taken: &mut Option<Job>) -> Result<Answer> {
     let own = own_process::own_process()?;
+    let waits = if request.check { check_slot::would_wait(app) } else { None };
     let write = |tx: &WriteTx<'_>| {
         check_reader(tx, &draft)?;
         let job = jobs::insert(tx, draft)?;
@@ -381,7 +392,7 @@ fn enqueue(app: &App, request: &SpawnRequest, draft: Job, taken: &mut Option<Job
             *taken = Some(Job { status: JobStatus::Starting, ..job.clone() });
         }
         let answer = answer(taken.as_ref().unwrap_or(&job))?;
-        Ok(answer.with_notes(reader_note(&job, request)))
+        Ok(answer.with_notes(reader_note(&job, request).into_iter().chain(waits.clone())))
     };
     if request.session.is_none() {
         return app.mutate(write);

@@ -1,14 +1,20 @@
 //! The supervisor process: prepares a job, supervises its program and records the result.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use std::{io, thread};
 
 use anyhow::Result;
+use nix::sys::signal::SigSet;
 
 use super::own_process::{self, KeptRoot};
 use super::{event, finish, gc, notification_format, notify, queue_waiter, scheduler};
 use crate::App;
+use crate::core::check_slot::{self, Ticket};
 use crate::core::errors;
 use crate::sessions::prompt;
 use fairway_core::domain::job::{Job, JobId, JobResult, JobStatus};
@@ -17,8 +23,9 @@ use fairway_core::domain::message::Recipient;
 use fairway_core::domain::{EventKind, Refusal};
 use fairway_core::env::vars;
 use fairway_core::os::process::ProcessKey;
+use fairway_core::os::slots::Slot;
 use fairway_core::store::job_output::OutputStore;
-use fairway_core::store::{StoreError, jobs};
+use fairway_core::store::{StoreError, jobs, lanes};
 use fairway_core::supervisor::host::{JobHost, SuperviseError};
 use fairway_core::supervisor::job_dir::StartSpec;
 use fairway_core::supervisor::supervise::{self, JobSpec};
@@ -77,6 +84,8 @@ fn supervise_job(app: &App, root: &KeptRoot, job: &Job, directory: &JobDir) -> R
     let tag = format!("{}={}", vars::FAIRWAY_EXEC_RUN, job.id);
     let mut env: BTreeMap<OsString, OsString> = env.into_iter().collect();
     env.insert(vars::FAIRWAY_EXEC_RUN.into(), job.id.to_string().into());
+    let slot = Arc::new(Mutex::new(None));
+    let turn = turn(app, job, &mut env, &slot)?;
     let spec = JobSpec {
         job_dir: directory,
         argv: &argv,
@@ -85,6 +94,7 @@ fn supervise_job(app: &App, root: &KeptRoot, job: &Job, directory: &JobDir) -> R
         cwd: &cwd,
         stdin,
         pty: job.pty,
+        turn,
         timeout: job.timeout_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis),
         notification_key: &|suffix| notification_format::dedup_key(&job.id, suffix),
     };
@@ -102,6 +112,32 @@ fn supervise_job(app: &App, root: &KeptRoot, job: &Job, directory: &JobDir) -> R
     sink.has_pending = true;
     sink.flush_notifications();
     Ok(())
+}
+
+/// What ends when a job that is a check has a slot, which is then in `slot`; `None` for every other job.
+fn turn(
+    app: &App,
+    job: &Job,
+    env: &mut BTreeMap<OsString, OsString>,
+    slot: &Arc<Mutex<Option<Slot>>>,
+) -> Result<Option<File>> {
+    if env.get(OsStr::new(vars::FAIRWAY_SLOT)).is_none_or(|value| value != check_slot::WAIT) {
+        return Ok(None);
+    }
+    env.extend([check_slot::variable()].map(|(name, value)| (name.into(), value.into())));
+    let lanes = app.read(|tx| Ok(lanes::all(tx)?))?;
+    let lane = lanes.iter().find(|lane| lane.is_around(&job.cwd)).map(|lane| &lane.name);
+    let what = format!("job {} runs '{}'", job.id.short(), job.command);
+    let Some(ticket) = Ticket::of(app, &what, lane)? else { return Ok(None) };
+    let (turn, end) = io::pipe()?;
+    let slot = Arc::clone(slot);
+    thread::spawn(move || {
+        // The supervisor's are for its own thread.
+        let _ = SigSet::all().thread_block();
+        *slot.lock().unwrap_or_else(PoisonError::into_inner) = ticket.take(|_| ());
+        drop(end);
+    });
+    Ok(Some(OwnedFd::from(turn).into()))
 }
 
 fn fail_before_start(app: &App, job: &Job, why: String) -> Result<()> {

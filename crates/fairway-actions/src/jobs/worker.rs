@@ -17,6 +17,7 @@ use fairway_core::os::notify::ChangeWaiter;
 use fairway_core::os::signals::SignalPipe;
 use fairway_core::os::{host, poll, process, session_leader};
 use fairway_core::store::{StoreError, jobs};
+use fairway_core::supervisor::JobDir;
 use fairway_core::wire::{JobWorkerView, SettledJobView};
 
 /// Poll interval while a job is handed from one process to another.
@@ -80,7 +81,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                 Ok(_) => {
                     failures = 0;
                     let active = app.read(|tx| Ok(jobs::active(tx)?))?;
-                    state.sleep(&signals, &waiter, &active);
+                    state.sleep(app, &signals, &waiter, &active);
                 }
                 // The store may be locked, or the disk full, for a while.
                 Err(error) => {
@@ -132,7 +133,7 @@ impl WorkerState {
     }
 
     /// Sleeps until a wake-up, a signal or the end of a supervisor of this host.
-    fn sleep(&self, signals: &SignalPipe, waiter: &ChangeWaiter, active: &[Job]) {
+    fn sleep(&self, app: &App, signals: &SignalPipe, waiter: &ChangeWaiter, active: &[Job]) {
         let host = host::identity();
         let (mut supervisors, mut limit) = (Vec::new(), self.is_blocked.then_some(HANDOVER_POLL_INTERVAL));
         let mut within = |span: Duration| limit = Some(limit.map_or(span, |limit: Duration| limit.min(span)));
@@ -143,7 +144,9 @@ impl WorkerState {
             }
             // The recorded process of a starting job is the one that claimed it; its end tells nothing about the job.
             if job.status == JobStatus::Starting {
-                within(HANDOVER_POLL_INTERVAL);
+                // One that has a supervisor may wait long for its turn.
+                let is_held = JobDir::of(&app.project.jobs_dir(), &job.id).is_locked().unwrap_or(false);
+                within(if is_held { TURN_POLL_INTERVAL } else { HANDOVER_POLL_INTERVAL });
                 continue;
             }
             let supervisor =

@@ -316,7 +316,7 @@ impl<'a> Checks<'a> {
     /// A landing has one slot, however many trees it checks at once. Its place on the board says for what it waits.
     fn slot(&self, what: &str) -> Result<Option<Slot>> {
         let mut shown = None;
-        check_slot::take(self.app, self.turn, what, |why| {
+        check_slot::take(self.app, self.turn, what, None, |why| {
             (self.say)(why);
             shown = CheckLog::begin(&worktree_dir(self.app, 0), why);
         })

@@ -89,7 +89,7 @@ pub const FAIRWAY_BRANCH: &str = "FAIRWAY_BRANCH";
 pub const FAIRWAY_TRANSCRIPT: &str = "FAIRWAY_TRANSCRIPT";
 /// The first of the ten TCP ports of the lane that a program works in.
 pub const FAIRWAY_PORT: &str = "FAIRWAY_PORT";
-/// Set for the programs of a check: what they check has its slot.
+/// Set for the programs of a check: what they check has its slot. A job with `wait` gets one before its program runs.
 pub const FAIRWAY_SLOT: &str = "FAIRWAY_SLOT";
 /// The name of the project that `docker compose` works on.
 pub const COMPOSE_PROJECT_NAME: &str = "COMPOSE_PROJECT_NAME";
@@ -156,9 +156,9 @@ pub fn is_variable_name(name: &str) -> bool {
     name.starts_with(is_first) && name.chars().all(is_rest)
 }
 
-/// The variables that identify a session: its environment has them, and other processes must not.
+/// The variables that identify a session, and the one of a check: its environment has them, and other processes must not.
 pub const SESSION_IDENTITY: &[&str] = &[
     FAIRWAY_SESSION_ID, FAIRWAY_RUN_ID, FAIRWAY_ROLE, FAIRWAY_LANE, FAIRWAY_TASK_ID, FAIRWAY_PROVIDER, FAIRWAY_BACKEND,
     FAIRWAY_WORKTREE, FAIRWAY_BRANCH, FAIRWAY_TRANSCRIPT, FAIRWAY_PORT, FAIRWAY_SOCKET, FAIRWAY_PORT_FILE,
-    FAIRWAY_TOKEN_FILE, FAIRWAY_LAUNCH_HOOKS,
+    FAIRWAY_TOKEN_FILE, FAIRWAY_LAUNCH_HOOKS, FAIRWAY_SLOT,
 ];

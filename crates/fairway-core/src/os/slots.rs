@@ -11,7 +11,10 @@ use std::time::Duration;
 use nix::sys::signal::{SigSet, SigmaskHow};
 
 use super::lock::FileLock;
-use super::{files, lock_queue};
+use super::{files, lock_queue, random};
+
+/// How the names of the files of those that wait begin.
+const WAITING: &str = "waiting-";
 
 /// Longer than any process waits.
 const EVER: Duration = Duration::from_secs(1 << 30);
@@ -24,7 +27,7 @@ pub struct Slot {
 }
 
 /// The slots in a directory.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Slots {
     dir: PathBuf,
     count: usize,
@@ -40,7 +43,10 @@ impl Slots {
     pub fn take(&self, note: &str, wait: impl FnOnce(Vec<String>)) -> io::Result<Slot> {
         files::private_dir(&self.dir)?;
         let notes = self.notes();
+        let mut waiting = None;
         if notes.len() >= self.count {
+            // It waits also where that cannot be seen.
+            waiting = self.announce(note).ok();
             wait(notes);
         }
         // The first in the queue alone looks for a slot.
@@ -53,7 +59,32 @@ impl Slots {
         };
         // Work goes on without a note that cannot be written.
         let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(note.as_bytes()));
+        let _ = waiting.map(|(_, path)| fs::remove_file(path));
         Ok(Slot { _file: file })
+    }
+
+    /// Makes a file that tells others of this process, for as long as it is open.
+    fn announce(&self, note: &str) -> io::Result<(File, PathBuf)> {
+        let path = self.dir.join(format!("{WAITING}{}", random::hex()?));
+        let mut file = files::private_file(&path)?;
+        file.try_lock()?;
+        file.write_all(note.as_bytes())?;
+        Ok((file, path))
+    }
+
+    /// The notes of those that wait. Removes what killed ones left.
+    pub fn waiting(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let names = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(WAITING));
+        let note = |path: PathBuf| {
+            if !FileLock::is_taken(&path) {
+                // One that has just come is not seen then, and still has its turn.
+                let _ = fs::remove_file(&path);
+                return None;
+            }
+            fs::read_to_string(path).ok()
+        };
+        names.filter_map(|entry| note(entry.path())).collect()
     }
 
     /// The notes of those that have a slot.
@@ -115,6 +146,7 @@ mod tests {
         let [first, second] = ["a", "b"].map(|note| slots.take(note, |_| panic!("one is free")).unwrap());
         let (at_once, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (tell, told) = mpsc::channel();
+        fs::write(slots.dir.join("waiting-killed"), "killed").unwrap();
         thread::scope(|scope| {
             for _ in 0..8 {
                 let (slots, at_once, most, tell) = (&slots, &at_once, &most, tell.clone());
@@ -129,10 +161,11 @@ mod tests {
             for _ in 0..8 {
                 assert_eq!(told.recv().unwrap(), ["a", "b"]);
             }
-            assert_eq!(at_once.load(SeqCst), 0);
+            assert_eq!((at_once.load(SeqCst), slots.waiting()), (0, vec!["c".to_owned(); 8]));
             drop((first, second));
         });
         assert!((1..=2).contains(&most.load(SeqCst)));
-        assert_eq!(slots.notes(), [""; 0]);
+        assert_eq!((slots.notes().len(), slots.waiting().len()), (0, 0));
+        assert!(fs::read_dir(&slots.dir).unwrap().all(|entry| entry.unwrap().file_name() != "waiting-killed"));
     }
 }

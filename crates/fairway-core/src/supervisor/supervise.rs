@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -47,7 +48,9 @@ pub struct JobSpec<'a> {
     pub stdin: Option<Vec<u8>>,
     /// The size of the terminal, when the program gets one.
     pub pty: Option<TerminalSize>,
-    /// The time after which the job is ended.
+    /// Ends when the program may run, for a job that waits for its turn.
+    pub turn: Option<File>,
+    /// The time after which the job is ended, from the start of its program.
     pub timeout: Option<Duration>,
     /// Makes the deduplication key of a notification from the key that a watcher gives.
     pub notification_key: &'a dyn Fn(&str) -> String,
@@ -66,10 +69,18 @@ pub fn supervise<'a>(spec: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<(),
     let unstarted = |journal: StartJournal<'a>, result: JobResult| {
         journal.into_journal(spec.notification_key).record_unstarted(&result)
     };
-    let control = match session_leader::become_subreaper().and_then(|()| ControlSocket::open(dir)) {
+    let mut control = match session_leader::become_subreaper().and_then(|()| ControlSocket::open(dir)) {
         Ok(control) => control,
         Err(error) => return unstarted(start, failed_result(format!("it cannot be supervised: {error}"))),
     };
+    if let Some(turn) = &spec.turn
+        && let Some((why, kill_requests)) = wait_for_turn(turn, &start, &mut control)?
+    {
+        let why = format!("{why} before the program was started");
+        unstarted(start, JobResult { status: JobStatus::Canceled, ..failed_result(why) })?;
+        answer_ended(control, kill_requests);
+        return Ok(());
+    }
     let mut child = match Child::start(ChildSpec { argv, env, cwd, stdin, pty }) {
         Ok(child) => child,
         Err(_) if !cwd.is_dir() => {
@@ -112,16 +123,53 @@ pub fn supervise<'a>(spec: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<(),
         let _ = process_tree::terminate(Duration::ZERO, || Ok(running.live_processes()));
         failed_result(format!("supervision failed and the job was ended: {error}"))
     });
-    let SupervisorLoop { mut journal, mut control, kill_requests, child, .. } = running;
+    let SupervisorLoop { mut journal, control, kill_requests, child, .. } = running;
     // Closes the terminal and the pipes: a process that still has them open is not part of the job.
     drop(child);
     journal.record_finished(&result)?;
     // Replies come last: a caller that gets one finds no process of the job.
+    answer_ended(control, kill_requests);
+    Ok(())
+}
+
+fn answer_ended(mut control: ControlSocket, kill_requests: Vec<u64>) {
     control.stop_accepting();
     for id in kill_requests {
         control.reply(id, &Reply::Ended);
     }
-    Ok(())
+}
+
+/// Waits until the program may run. Returns why the job is ended before, with those who asked for that.
+fn wait_for_turn(
+    turn: &File,
+    start: &StartJournal<'_>,
+    control: &mut ControlSocket,
+) -> io::Result<Option<(String, Vec<u64>)>> {
+    loop {
+        let mut watched = vec![PollFd::new(start.signals.as_fd(), PollFlags::POLLIN)];
+        watched.push(PollFd::new(turn.as_fd(), PollFlags::POLLIN));
+        watched.extend(control.poll_fds());
+        poll(&mut watched, None)?;
+        let is_over = watched.get(1).and_then(PollFd::any).unwrap_or(true);
+        drop(watched);
+        if let Some(signal) = start.termination_signal()? {
+            return Ok(Some((format!("its supervisor was ended by {signal}"), Vec::new())));
+        }
+        let mut kill_requests = Vec::new();
+        for incoming in control.poll() {
+            match incoming {
+                Incoming::Request(id, Request::Kill { .. }) => kill_requests.push(id),
+                Incoming::Request(id, Request::Input(_)) => control.reply(id, &Reply::InputFull(0)),
+                Incoming::Closed(_) => {}
+            }
+        }
+        if !kill_requests.is_empty() {
+            return Ok(Some(("it was killed on request".to_owned(), kill_requests)));
+        }
+        if is_over {
+            return Ok(None);
+        }
+    }
 }
 
 fn failed_result(why: String) -> JobResult {

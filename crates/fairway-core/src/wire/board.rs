@@ -199,6 +199,8 @@ pub struct BoardLaneView {
     pub work: Option<String>,
     /// The setup of its worktree; `null` when that is ready, and without commands in `[lanes] setup`.
     pub setup: Option<LaneSetupView>,
+    /// Its checks that wait for a slot on this host, oldest first.
+    pub waiting_checks: Vec<WaitingCheckView>,
     /// Its newest pull request as of the last sync; `null` without one, and once it was merged.
     pub pull_request: Option<PullRequestView>,
     /// The size of the change against its base when it was last looked at; `null` when it never was, or could not be judged.
@@ -215,8 +217,23 @@ impl BoardLaneView {
     pub fn clauses(&self) -> impl Iterator<Item = String> {
         let pull = self.pull_request.as_ref().map(|pull| format!("has {}", pull.words));
         let on = self.stands_on.as_ref().map(|lane| format!("stands on {lane}"));
-        on.into_iter().chain(self.work.clone()).chain(self.setup.as_ref().map(LaneSetupView::clause)).chain(pull)
+        let setup = self.setup.as_ref().map(LaneSetupView::clause);
+        let waiting = self.waiting_checks.iter().map(|one| format!("waits for a slot for checks: {}", one.running));
+        on.into_iter().chain(self.work.clone()).chain(setup).chain(waiting).chain(pull)
     }
+}
+
+/// A check that waits for a slot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct WaitingCheckView {
+    /// The check, such as `T-3 runs 'npm test'`.
+    pub what: String,
+    /// Since when it waits.
+    #[cfg_attr(feature = "schemas", schemars(extend("format" = "date-time")))]
+    pub since: String,
+    /// What has the slots, in the same words, with its age.
+    pub running: String,
 }
 
 /// The size of a lane's change, uncommitted work included.

@@ -91,7 +91,7 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     let (sandbox, lane) =
         app.read(|tx| Ok((sandbox(app, tx, &request.task)?, lane_of_work(app, tx, &request.task)?)))?;
     // The lane may get its ports now, which takes a lock.
-    let of_lane = lane.map(|(name, dir)| lane_env::of_worktree(app, name.as_str(), &dir)).transpose()?;
+    let of_lane = lane.as_ref().map(|(name, dir)| lane_env::of_worktree(app, name.as_str(), dir)).transpose()?;
     let env = [of_lane.unwrap_or_default(), vec![check_slot::variable()]].concat();
     let prefix = sandbox
         .map(|own| work_sandbox::prefix(app, own.class, Apart::Lane(&own.lane), &lane_env::names(&env)))
@@ -102,7 +102,8 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     };
     let argv = [prefix.unwrap_or_default(), context.argv].concat();
     let what = format!("{} runs '{}'", request.task, context.command);
-    let slot = check_slot::take(app, request.turn, &what, |why| app.progress.note(why))?;
+    let lane = lane.as_ref().map(|(name, _)| name);
+    let slot = check_slot::take(app, request.turn, &what, lane, |why| app.progress.note(why))?;
     let git = Git::new(app.env.vars(), &context.dir);
     let commit = git.clean_head();
     let kept = Arc::new(Mutex::new(HeadTailBuffer::new(CAPTURE_LIMIT_BYTES)));

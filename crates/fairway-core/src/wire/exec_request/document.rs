@@ -41,6 +41,8 @@ pub struct ExecDocument {
     pub(super) argv: Option<Vec<String>>,
     /// spawn: false waits for its end. Default true.
     pub(super) background: Option<bool>,
+    /// spawn: it waits for a slot for checks.
+    pub(super) check: Option<bool>,
     /// spawn: give it a terminal.
     pub(super) pty: Option<bool>,
     /// spawn with pty: the terminal's size.

@@ -40,6 +40,8 @@ pub struct SpawnParams {
     pub command: RequestedCommand,
     /// Whether the caller continues without waiting.
     pub background: bool,
+    /// Whether it waits for a slot for checks.
+    pub check: bool,
     /// The size of its terminal, when it gets one.
     pub pty: Option<TerminalSize>,
     /// How long it may run.
@@ -71,6 +73,7 @@ impl SpawnParams {
         Ok(Self {
             command: RequestedCommand::read(document.command, document.argv)?,
             background: document.background.unwrap_or(true),
+            check: document.check.unwrap_or_default(),
             pty: terminal(document.pty.unwrap_or_default(), document.size.map(|size| size.0))?,
             timeout: seconds("timeout_secs", document.timeout_secs.as_ref())?,
             max_output_bytes: document.max_output_bytes,
