@@ -49,7 +49,8 @@ fn listed(world: &TestProject, dir: &Path, args: &[&str]) -> BTreeSet<Vec<u8>> {
 fn copies_are_the_files_that_git_names_for_both_lists() {
     let world = world(
         ".env*\n!.env.example\nnode_modules/\nsecret/\n*.key\nbuild/\nodd*\n",
-        ".env*\nsecret/\n!secret/no\nnode_modules/*/keep.txt\n*.key\n!public.key\n/build/out\nodd*\ntracked.key\n.git/\n",
+        ".env*\nsecret/\n!secret/no\nnode_modules/*/keep.txt\n*.key\n!public.key\n/build/out\nodd*\ntracked.key\n.git/\n\
+         ../*\n../outside.key\n/etc/passwd\n.fairway/**\n",
     );
     let root = world.root();
     for path in [
@@ -72,6 +73,7 @@ fn copies_are_the_files_that_git_names_for_both_lists() {
     write(&root.join("nested/.env"), "of another repository");
     world.git(&root.join("nested"), &["init", "--quiet"]);
     write(&root.join(".fairway/.env"), "of Fairway");
+    write(&world.dir().join("outside.key"), "of nobody here");
     world.run(["lane", "add", "one", "--create-worktree"]).exits(0);
     write(&lane(&world, "one").join(".env.of-lane-one"), "of another lane");
     fs::set_permissions(root.join("a.key"), fs::Permissions::from_mode(0o600)).unwrap();
@@ -248,4 +250,23 @@ fn disk_that_fills_up_leaves_neither_lane_nor_copies() {
     world.git(&world.root(), &["worktree", "add", "--quiet", dir.to_str().unwrap(), "-b", "one"]);
     world.run(["lane", "setup", "one", "--json"]).refuses(1, "copy_failed");
     assert!(!dir.join("big").exists());
+}
+
+#[test]
+fn few_of_a_hundred_thousand_ignored_files_are_found() {
+    let world = world("node_modules/\n", "node_modules/*/9/keep.txt\n");
+    let modules = world.root().join("node_modules");
+    for dir in 0..100 {
+        for below in 0..10 {
+            let dir = modules.join(format!("{dir}/{below}"));
+            fs::create_dir_all(&dir).unwrap();
+            for file in 0..99 {
+                fs::write(dir.join(file.to_string()), "").unwrap();
+            }
+            fs::write(dir.join("keep.txt"), "kept").unwrap();
+        }
+    }
+    let run = world.run(["lane", "add", "one", "--create-worktree"]).exits(0);
+    assert!(run.stderr.contains("copied 100 ignored files (400 bytes)"), "{run:?}");
+    assert_eq!(untracked(&world, &lane(&world, "one")).len(), 100);
 }

@@ -12,7 +12,6 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use crate::common::TestProject;
-use crate::common::concurrent_start::race;
 
 /// A repository with a lane `api` and these settings, which are trusted.
 fn world(lanes: &str) -> TestProject {
@@ -168,16 +167,6 @@ fn setup_that_reads_hangs_or_leaves_a_daemon_ends() {
     let run = world.run(["lane", "setup", "api", "--again", "--json"]).refuses(5, "setup_failed");
     assert_eq!(run.error()["details"]["how"], "timed out after 200ms");
     assert_eq!(state(&world), "setup_failed");
-}
-
-#[test]
-fn two_setups_at_once_run_the_commands_once() {
-    let world = world("setup = ['echo x >>ran; sleep 0.3']");
-    let outputs = race(4, |_| world.fairway(["lane", "setup", "api"]));
-    assert!(outputs.iter().all(|output| output.status.success()), "{outputs:?}");
-    assert_eq!(fs::read_to_string(lane(&world).join("ran")).unwrap(), "x\n");
-    let unchanged = outputs.iter().filter(|output| output.stdout.starts_with(b"unchanged")).count();
-    assert_eq!(unchanged, 3, "{outputs:?}");
 }
 
 #[test]

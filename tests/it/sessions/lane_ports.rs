@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -29,7 +31,7 @@ fn every_program_of_a_lane_has_its_ports_and_variables() {
     world.set("FAIRWAY_SESSIONS_DEFAULT_BACKEND", "shell");
     let checked = world.dir().join("seen-check");
     let settings = format!(
-        "[lanes]\nsetup = ['{SEEN} seen-setup; echo {{port}} >seen-port']\nports = '20000-20030'\n\
+        "[lanes]\nsetup = ['{SEEN} seen-setup; echo {{port}} >seen-port']\nports = '22000-22030'\n\
          env = {{ DATABASE_URL = 'db:{{port}}/{{lane}}/{{project}}' }}\n[land]\nchecks = ['{SEEN} {}']\n",
         checked.display()
     );
@@ -44,8 +46,8 @@ fn every_program_of_a_lane_has_its_ports_and_variables() {
     world.run(["task", "add", "work", "--path", "src/**"]).exits(0);
     world.run(["trust"]).exits(0);
     // A port that is in use is given to nobody.
-    let taken = (0..10).find_map(|offset| TcpListener::bind(("127.0.0.1", 20_000 + offset)).ok());
-    let first = if taken.is_some() { 20_010 } else { 20_000 };
+    let taken = (0..10).find_map(|offset| TcpListener::bind(("127.0.0.1", 22_000 + offset)).ok());
+    let first = if taken.is_some() { 22_010 } else { 22_000 };
 
     let agent = format!("{SEEN} seen-agent; exec sleep 600");
     world.run(["start", "T-1", "--json", "--", "sh", "-c", &agent]).exits(0);
@@ -77,7 +79,7 @@ fn every_program_of_a_lane_has_its_ports_and_variables() {
 }
 
 #[test]
-fn no_two_worktrees_of_a_user_share_a_port_and_a_removed_one_frees_its_own() {
+fn twenty_lanes_of_two_projects_share_no_port_and_are_set_up_once_whatever_is_killed() {
     let world = Sessions::with_git();
     let other = world.dir().join("other");
     fs::create_dir(&other).unwrap();
@@ -88,20 +90,57 @@ fn no_two_worktrees_of_a_user_share_a_port_and_a_removed_one_frees_its_own() {
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };
     run(&other, &["init", "--json"]);
-    let lanes = ["a", "b", "c", "d"];
+    let lanes = ["a", "b", "c", "d", "f", "g", "h", "i", "j", "k"];
+    let settings = "[lanes]\nsetup = ['echo begun >>ran; sleep 0.1; echo done >>ran']\nports = '21000-21190'\n";
     for root in [&world.root(), &other] {
-        fs::write(root.join(".fairway/local.toml"), "[lanes]\nsetup = ['true']\nports = '21000-21070'\n").unwrap();
+        fs::write(root.join(".fairway/local.toml"), settings).unwrap();
+        fs::write(root.join(".git/info/exclude"), ".fairway/\nran\n").unwrap();
         run(root, &["trust", "--json"]);
         for name in lanes {
             run(root, &["lane", "add", name, "--create-worktree", "--json"]);
         }
     }
-    let all = race(2 * lanes.len(), |number| {
-        let mut call = world.fairway(["lane", "setup", lanes[number / 2], "--json"]);
-        call.current_dir(if number % 2 == 0 { world.root() } else { other.clone() });
+    let count = 2 * lanes.len();
+    let root = |number: usize| if number.is_multiple_of(2) { world.root() } else { other.clone() };
+    let setup = |number: usize| {
+        let mut call = world.fairway(["lane", "setup", lanes[number / 2 % lanes.len()], "--json"]);
+        call.current_dir(root(number)).stdout(Stdio::null()).stderr(Stdio::null());
         call
-    });
+    };
+    let ran = |number: usize| {
+        let file = root(number).join(".fairway/worktrees").join(lanes[number / 2]).join("ran");
+        fs::read_to_string(file).unwrap_or_default()
+    };
+    // Killed before, while and after its command runs; that command ends by itself.
+    let mut killed = 0;
+    while killed < 50 {
+        let before: Vec<usize> = (0..count).map(|number| ran(number).len()).collect();
+        let mut running: Vec<_> = (0..count).map(|number| setup(number).spawn().unwrap()).collect();
+        for (number, child) in running.iter_mut().enumerate() {
+            if number % 3 > 0 {
+                eventually("its end or its command", || {
+                    (child.try_wait().unwrap().is_some() || ran(number).len() > before[number]).then_some(())
+                });
+            }
+            child.kill().unwrap();
+            killed += usize::from(child.wait().unwrap().signal() == Some(9));
+        }
+        for number in 0..2 {
+            let listed = run(&root(number), &["lane", "list", "--json"]);
+            for (index, lane) in listed.as_array().unwrap().iter().enumerate() {
+                let ran = ran(2 * index + number);
+                assert!(lane["setup"]["state"] != "ready" || ran.ends_with("begun\ndone\n"), "{lane}: {ran}");
+            }
+        }
+    }
+    let before: Vec<String> = (0..count).map(ran).collect();
+    let all = race(2 * count, setup);
     assert!(all.iter().all(|output| output.status.success()), "{all:?}");
+    for (number, before) in before.iter().enumerate() {
+        let after = ran(number);
+        let new = after.strip_prefix(before.as_str()).unwrap();
+        assert!(after.ends_with("begun\ndone\n") && new.matches("begun").count() <= 1, "{before} {new}");
+    }
     let ports = |root: &Path| -> Vec<u64> {
         lanes
             .iter()
@@ -110,7 +149,7 @@ fn no_two_worktrees_of_a_user_share_a_port_and_a_removed_one_frees_its_own() {
     };
     let (here, there) = (ports(&world.root()), ports(&other));
     let given: BTreeSet<u64> = here.iter().chain(&there).copied().collect();
-    assert_eq!(given, (0..8).map(|block| 21_000 + 10 * block).collect(), "each block once");
+    assert_eq!(given, (0..20).map(|block| 21_000 + 10 * block).collect(), "each block once");
 
     world.run(["lane", "add", "e", "--create-worktree"]).exits(0);
     let full = world.run(["lane", "setup", "e", "--json"]).refuses(2, "usage");

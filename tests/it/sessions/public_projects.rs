@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::{Sessions, eventually};
 use crate::common::require;
@@ -30,6 +30,14 @@ fn repository(kind: &str) -> Option<Sessions> {
     world.set("CARGO_NET_OFFLINE", "true").set("npm_config_offline", "true").set("PIP_NO_INDEX", "1");
     world.set("npm_config_cache", cached.join("npm-cache")).set("PIP_FIND_LINKS", cached.join("wheels"));
     world.set("FAIRWAY_SESSIONS_DEFAULT_BACKEND", "shell");
+    // Other tests name the first ports that lanes get: here they are another worktree's.
+    let blocks: Map<String, Value> = (20_000..23_000)
+        .step_by(10)
+        .map(|port| (port.to_string(), json!({ "worktree": "/", "planned": null })))
+        .collect();
+    let state = world.dir().join("home/.local/state/fairway");
+    fs::create_dir_all(&state).unwrap();
+    fs::write(state.join("ports.json"), Value::Object(blocks).to_string()).unwrap();
     let copied = world.command("cp").arg("-r").arg(cached.join(kind).join(".")).arg(world.root()).status().unwrap();
     assert!(copied.success());
     Some(world)
