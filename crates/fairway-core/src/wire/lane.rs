@@ -329,3 +329,10 @@ pub struct KeptLaneView {
     /// The command that changes it.
     pub command: String,
 }
+
+impl KeptLaneView {
+    pub fn new(lane: &Lane, code: &str, why: String, command: String) -> Self {
+        let worktree = lane.worktree.clone().unwrap_or_default();
+        Self { lane: lane.name.to_string(), worktree, code: code.to_owned(), why, command }
+    }
+}

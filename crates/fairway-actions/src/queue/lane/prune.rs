@@ -34,16 +34,12 @@ pub(crate) fn prune(app: &App, dry_run: bool, agents: Option<&dyn LaneAgents>) -
                     Some(Refusal::UnsavedWork { why, .. }) => why.clone(),
                     _ => failure.message,
                 };
-                view.kept.push(kept(&lane, failure.code, why, format!("fairway lane diff {}", lane.name)));
+                view.kept.push(KeptLaneView::new(&lane, failure.code, why, format!("fairway lane diff {}", lane.name)));
             }
         }
     }
-    let answer = Answer {
-        document: serde_json::to_value(&view).map_err(errors::internal)?,
-        line: text(&view),
-        ids: view.removed.iter().map(|one| one.lane.clone()).collect(),
-        notes: Vec::new(),
-    };
+    let ids = view.removed.iter().map(|one| one.lane.clone()).collect();
+    let answer = Answer { ids, ..Answer::new(&view, "", text(&view))? };
     if dry_run { Ok(answer) } else { app.mutate(|_| Ok(answer)) }
 }
 
@@ -64,37 +60,50 @@ fn prune_one(app: &App, lane: &Lane, dry_run: bool, agents: Option<&dyn LaneAgen
     if presence == Presence::Elsewhere {
         let host = app.read(|tx| Ok(other_host::of_lane(tx, lane)?))?;
         let command = host.command(&["lane", "prune"]);
-        return Ok(Outcome::Kept(kept(lane, "lane_elsewhere", format!("it is on the host {}", host.name), command)));
+        return Ok(Outcome::Kept(KeptLaneView::new(
+            lane,
+            "lane_elsewhere",
+            format!("it is on the host {}", host.name),
+            command,
+        )));
     }
     if let Presence::Damaged(_, why) = presence {
         let command = format!("fairway lane repair {}", lane.name);
-        return Ok(Outcome::Kept(kept(lane, "lane_damaged", format!("the lane is damaged: {why}"), command)));
+        return Ok(Outcome::Kept(KeptLaneView::new(
+            lane,
+            "lane_damaged",
+            format!("the lane is damaged: {why}"),
+            command,
+        )));
     }
     let is_missing = matches!(presence, Presence::Missing(_));
     if lane.status != LaneStatus::Closed && (agents.is_none() || is_missing) {
         let why = if is_missing { "its worktree is gone".to_owned() } else { format!("it is {}", lane.status) };
         let (code, verb) = if is_missing { ("worktree_missing", "repair") } else { (lane.status.as_str(), "close") };
-        return Ok(Outcome::Kept(kept(lane, code, why, format!("fairway lane {verb} {}", lane.name))));
+        return Ok(Outcome::Kept(KeptLaneView::new(lane, code, why, format!("fairway lane {verb} {}", lane.name))));
     }
     if !lane.owns_worktree {
         removal::refuse_uncommitted(app, lane, "remove the worktree of")?;
         let command = format!("git worktree remove {}", shell_words::quote(dir));
         let why = "Fairway did not make it".to_owned();
-        let outcome =
-            if is_missing { Outcome::Nothing } else { Outcome::Kept(kept(lane, "worktree_not_owned", why, command)) };
+        let outcome = if is_missing {
+            Outcome::Nothing
+        } else {
+            Outcome::Kept(KeptLaneView::new(lane, "worktree_not_owned", why, command))
+        };
         return Ok(outcome);
     }
     let _held = worktree::lock(app, &lane.name)?;
     if close::is_removed(app, lane)? {
         return Ok(Outcome::Nothing);
     }
-    let hold_of = |hold: removal::Hold| Ok(Outcome::Kept(kept(lane, hold.code, hold.why, hold.command)));
+    let hold_of = |hold: removal::Hold| Ok(Outcome::Kept(KeptLaneView::new(lane, hold.code, hold.why, hold.command)));
     let mut ending = Vec::new();
     if let Some(agents) = agents {
         let open = app.read(|tx| Ok(lanes::usage(tx, &lane.name)?.open_tasks))?;
         if open > 0 {
             let command = format!("fairway task list --lane {}", lane.name);
-            return Ok(Outcome::Kept(kept(
+            return Ok(Outcome::Kept(KeptLaneView::new(
                 lane,
                 "open_tasks",
                 format!("it has {}", plural::count(open, "open task")),
@@ -120,11 +129,6 @@ fn prune_one(app: &App, lane: &Lane, dry_run: bool, agents: Option<&dyn LaneAgen
     let (branch, commit) = branch.unzip();
     let ended = ending.iter().map(ToString::to_string).collect();
     Ok(Outcome::Removed(PrunedLaneView { lane: lane.name.to_string(), worktree: dir.clone(), branch, commit, ended }))
-}
-
-fn kept(lane: &Lane, code: &str, why: String, command: String) -> KeptLaneView {
-    let worktree = lane.worktree.clone().unwrap_or_default();
-    KeptLaneView { lane: lane.name.to_string(), worktree, code: code.to_owned(), why, command }
 }
 
 fn text(view: &LanePruneView) -> String {

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use super::checkout::{self, Presence};
 use super::removal::{self, Hold};
 use super::{copies, setup, worktree};
-use crate::core::{errors, lookup, trust};
+use crate::core::{lookup, trust};
 use crate::{Answer, App};
 use fairway_core::domain::lane::Lane;
 use fairway_core::domain::{LaneName, age, bytes, plural};
@@ -43,24 +43,20 @@ pub fn trim(app: &App, names: &[LaneName], idle: Option<Duration>, dry_run: bool
         if !lane.owns_worktree {
             let why = "Fairway did not make its worktree".to_owned();
             let quoted = shell_words::quote(&dir.to_string_lossy()).into_owned();
-            view.kept.push(kept(lane, &dir, "worktree_not_owned", why, format!("git -C {quoted} clean -ndX")));
+            view.kept.push(KeptLaneView::new(lane, "worktree_not_owned", why, format!("git -C {quoted} clean -ndX")));
             continue;
         }
         let _held = worktree::lock(app, &lane.name)?;
         let occupied = removal::occupied(app, lane)?;
         if let Some(hold) = occupied.map_or_else(|| not_idle(app, lane, idle), |hold| Ok(Some(hold)))? {
-            view.kept.push(kept(lane, &dir, hold.code, hold.why, hold.command));
+            view.kept.push(KeptLaneView::new(lane, hold.code, hold.why, hold.command));
             continue;
         }
         view.trimmed.extend(trim_one(app, lane, &dir, dry_run)?);
     }
     view.bytes = view.trimmed.iter().map(|one| one.bytes).sum();
-    let answer = Answer {
-        document: serde_json::to_value(&view).map_err(errors::internal)?,
-        line: text(&view),
-        ids: view.trimmed.iter().map(|one| one.lane.clone()).collect(),
-        notes: Vec::new(),
-    };
+    let ids = view.trimmed.iter().map(|one| one.lane.clone()).collect();
+    let answer = Answer { ids, ..Answer::new(&view, "", text(&view))? };
     if dry_run { Ok(answer) } else { app.mutate(|_| Ok(answer)) }
 }
 
@@ -82,11 +78,6 @@ fn not_idle(app: &App, lane: &Lane, idle: Option<Duration>) -> Result<Option<Hol
         why: format!("its last event, {}, was {} ago", event.kind, age::rough(now.since(event.at))),
         command: format!("fairway lane trim {}", lane.name),
     }))
-}
-
-fn kept(lane: &Lane, dir: &Path, code: &str, why: String, command: String) -> KeptLaneView {
-    let worktree = dir.display().to_string();
-    KeptLaneView { lane: lane.name.to_string(), worktree, code: code.to_owned(), why, command }
 }
 
 /// Removes what is to go from one worktree; `None` when nothing is.
