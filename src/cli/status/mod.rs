@@ -36,7 +36,7 @@ impl Args {
         let providers: Vec<&str> = Provider::ALL.iter().map(|provider| provider.label()).collect();
         let app = ctx.app()?;
         let board = board::compose(&app, &providers)?;
-        if let Some(note) = worktree::low_space(&app).filter(|_| !self.line) {
+        if let Some(note) = worktree::low_space(&app, 0).filter(|_| !self.line) {
             ctx.out.note(&note);
         }
         ctx.show(

@@ -84,10 +84,17 @@ fn nearly_full_disk_is_named_before_it_is_full() {
     let lanes = world.root().join(".fairway/worktrees");
     fs::create_dir(&lanes).unwrap();
     let Some(_mount) = Mount::tmpfs(&lanes, 1_024) else { return };
-    assert!(!world.run(["status"]).exits(0).stderr.contains("free for lanes"));
-    write(lanes.join("ballast"), 1_000 << 10);
-    let run = world.run(["status"]).exits(0);
-    assert_eq!(run.stderr, "only 24 KiB are free for lanes: see fairway lane list --size, and fairway lane trim\n");
-    let run = world.run(["doctor", "--json"]).json();
-    assert!(run["findings"].as_array().unwrap().iter().any(|one| one["code"] == "lanes_space_low"), "{run}");
+    world.run(["lane", "add", "api", "--create-worktree"]).exits(0);
+    let is_low = || {
+        let found = world.run(["doctor", "--json"]).json()["findings"].clone();
+        found.as_array().unwrap().iter().any(|one| one["code"] == "lanes_space_low")
+    };
+    assert!(!is_low() && !world.run(["status"]).exits(0).stderr.contains("free for lanes"));
+    // Less than twice the largest lane.
+    write(lanes.join("api/large"), 400 << 10);
+    assert!(is_low() && !world.run(["status"]).exits(0).stderr.contains("free for lanes"));
+    write(lanes.join("ballast"), 580 << 10);
+    let told = world.run(["status"]).exits(0).stderr;
+    assert!(told.ends_with(" KiB are free for lanes: see fairway lane list --size, and fairway lane trim\n"), "{told}");
+    assert!(is_low());
 }

@@ -70,12 +70,12 @@ pub fn total_bytes(path: &Path) -> io::Result<u64> {
     Ok(found.blocks().saturating_mul(found.fragment_size()))
 }
 
-/// The free bytes of a path's file system when they are few: below a twentieth, and below 20 GiB.
-pub fn low_space(path: &Path) -> Option<u64> {
+/// The free bytes of a path's file system when they are few: below `wanted`, or below a twentieth and 20 GiB.
+pub fn low_space(path: &Path, wanted: u64) -> Option<u64> {
     let found = statvfs(path).ok()?;
     let bytes = |blocks: u64| blocks.saturating_mul(found.fragment_size());
     let (free, total) = (bytes(found.blocks_available()), bytes(found.blocks()));
-    is_low(free, total).then_some(free)
+    (free < wanted || is_low(free, total)).then_some(free)
 }
 
 const fn is_low(free: u64, total: u64) -> bool {

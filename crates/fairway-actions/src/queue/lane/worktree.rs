@@ -76,9 +76,9 @@ pub fn new_path(app: &App, git: &Git<'_>, name: &LaneName) -> Result<String> {
     Ok(path)
 }
 
-/// A sentence for a person when the file system of the lanes has little space left.
-pub fn low_space(app: &App) -> Option<String> {
-    let free = file_system::low_space(lanes_dir(app).ancestors().find(|dir| dir.exists())?)?;
+/// A sentence for a person when the file system of the lanes has little space left, or less than `wanted`.
+pub fn low_space(app: &App, wanted: u64) -> Option<String> {
+    let free = file_system::low_space(lanes_dir(app).ancestors().find(|dir| dir.exists())?, wanted)?;
     Some(format!("only {} are free for lanes: see fairway lane list --size, and fairway lane trim", bytes::show(free)))
 }
 
@@ -212,7 +212,7 @@ pub fn create(
     if Path::new(&plan.worktree).symlink_metadata().is_ok() {
         return Err(Refusal::AlreadyExists { noun: "directory", id: plan.worktree.clone() }.into());
     }
-    if let Some(note) = low_space(app) {
+    if let Some(note) = low_space(app, 0) {
         app.progress.note(&note);
     }
     let text = serde_json::to_string(plan).map_err(errors::internal)?;

@@ -12,6 +12,7 @@ use crate::queue::lane::{walkers, worktree};
 use fairway_core::config::project::STATE_DIR;
 use fairway_core::domain::finding::{Finding, Severity};
 use fairway_core::domain::lane::{Lane, LaneStatus};
+use fairway_core::os::disk_usage::DiskUsage;
 use fairway_core::os::git::{Git, GitError, OLDEST_GIT, Repository};
 use fairway_core::store::{ReadTx, lanes};
 
@@ -26,7 +27,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     Ok(found
         .chain(open.iter().flat_map(|lane| absent(app, lane)))
         .chain(walked_in(app, &open))
-        .chain(low_space(app))
+        .chain(low_space(app, &open))
         .collect())
 }
 
@@ -40,8 +41,15 @@ fn absent(app: &App, lane: &Lane) -> Vec<Finding> {
     gaps::find(app, &dir).unwrap_or_default().into_iter().map(finding).collect()
 }
 
-fn low_space(app: &App) -> Option<Finding> {
-    let finding = Finding::new("lanes_space_low", Severity::Warning, worktree::low_space(app)?);
+/// A finding when there is no space for twice the largest lane.
+fn low_space(app: &App, open: &[Lane]) -> Option<Finding> {
+    let mut usage = DiskUsage::default();
+    let sizes = open.iter().filter_map(|lane| match checkout::presence(app, lane) {
+        Presence::Present(dir) => Some(usage.below(&dir)),
+        _ => None,
+    });
+    let wanted = sizes.max().unwrap_or_default().saturating_mul(2);
+    let finding = Finding::new("lanes_space_low", Severity::Warning, worktree::low_space(app, wanted)?);
     Some(finding.with_fix("fairway lane trim"))
 }
 
