@@ -95,8 +95,15 @@ impl InstallArgs {
             }
             .into());
         }
-        let change =
-            install::install(provider, &target, &ctx.env, &executable::current_executable()?, approval_wait, dry_run)?;
+        let change = install::install(
+            provider,
+            &target,
+            &ctx.env,
+            &executable::current_executable()?,
+            approval_wait,
+            false,
+            dry_run,
+        )?;
         let (done, undone) = ("installed the hooks of", "would install the hooks of");
         let mut answer = answer(provider, &change, dry_run, if dry_run { undone } else { done })?;
         if let Some(why) = &change.not_loadable {

@@ -11,7 +11,7 @@ use super::call::{self, HookCall, catch_panic, find_project, hook_caller, messag
 use super::install::longest_approval_wait;
 use super::launch_entry::{self, BY_LAUNCH};
 use super::payload::Payload;
-use super::{Provider, git_hook, git_wrapper, is_tool_event, prompt_delivery, server_decision};
+use super::{Provider, git_hook, git_wrapper, is_tool_event, prompt_delivery, server_decision, worktree_lane};
 use fairway_actions::agents::approval::ApprovalWait;
 use fairway_actions::agents::guard;
 use fairway_actions::agents::hook::{self, HookEvent, Reply};
@@ -127,17 +127,21 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
         && is_tool.get()
         && payload.tool_name.as_deref() == Some(CANARY)
     {
-        check_event_name(call.event, payload)?;
+        payload.check_event(call.event)?;
         return denial(&format!("{CANARY}: this call is always denied"));
     }
     env.inject_test_fault();
     let cwd = payload.as_ref().ok().and_then(|payload| payload.cwd.as_deref());
-    let Some(project) = find_project(call.provider, call.root, &env, cwd)? else { return Ok(()) };
+    let project = find_project(call.provider, call.root, &env, cwd)?;
+    if worktree_lane::is_meant(call) {
+        return worktree_lane::answer(call, env, project, &payload?);
+    }
+    let Some(project) = project else { return Ok(()) };
     if payload.as_ref().is_ok_and(|payload| launch_entry::is_silent(call, &env, &project, payload)) {
         return Ok(());
     }
     let is_known = is_tool.get() || call.provider.events().iter().any(|known| known.name == call.event);
-    let payload = match payload.and_then(|payload| check_event_name(call.event, &payload).map(|()| payload)) {
+    let payload = match payload.and_then(|payload| payload.check_event(call.event).map(|()| payload)) {
         // The fields of an unknown event are unknown as well.
         Err(_) if !is_known => return Ok(()),
         payload => payload?,
@@ -179,14 +183,6 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
     let own = app.actor.session.clone().filter(|_| matches!(event, HookEvent::Interrupted));
     prompt::start_delivery(&app, own);
     Ok(())
-}
-
-fn check_event_name(event: &str, payload: &Payload) -> Result<(), String> {
-    let named = Payload::require("hook_event_name", payload.hook_event_name.as_ref())?;
-    if named == event {
-        return Ok(());
-    }
-    Err(format!("the hook was called for event {event}, but its JSON names {named}"))
 }
 
 /// Prints the whole reply, or nothing.

@@ -26,10 +26,16 @@ pub struct KnownHooks;
 const WITHOUT_REVIEW: &str = "--dangerously-bypass-hook-trust";
 
 impl ProviderHooks for KnownHooks {
-    fn settings(&self, provider: &str, fairway: &Path, approval_wait: Duration) -> Option<HookSettings> {
+    fn settings(&self, provider: &str, fairway: &Path, root: &Path, approval_wait: Duration) -> Option<HookSettings> {
         let provider = Provider::parse(provider)?;
         fairway.to_str()?;
-        let entries = install::launch_entries(provider, fairway, approval_wait);
+        let is_ours = install::own_hook_matcher(provider, fairway);
+        let files = [Some(provider.settings_file), provider.local_settings_file].into_iter().flatten();
+        let worktrees = files.map(|file| root.join(provider.settings_dir).join(file)).any(|file| {
+            let text = SettingsFile::read(&file).ok().and_then(|settings| settings.text).unwrap_or_default();
+            install::has_worktree_hooks(provider, &text, &is_ours).unwrap_or(false)
+        });
+        let entries = install::launch_entries(provider, fairway, approval_wait, worktrees);
         let group = |hooks: Vec<Value>| serde_json::json!([{ "hooks": hooks }]);
         if provider.reviews_hooks {
             let value = |entry: install::Entry| format!("hooks.{}={}", entry.event, toml(&group(entry.hooks)));
@@ -85,7 +91,7 @@ impl ProviderHooks for KnownHooks {
             let files = settings_files(provider, place);
             files.iter().find_map(|file| installed_commands(provider, file, &fairway)).unwrap_or_default()
         } else {
-            let entries = install::launch_entries(provider, &fairway, Duration::ZERO);
+            let entries = install::launch_entries(provider, &fairway, Duration::ZERO, false);
             entries.iter().flat_map(|entry| &entry.hooks).filter_map(command_of).collect()
         };
         match codex_trust::query_program(
@@ -236,7 +242,8 @@ mod tests {
     #[test]
     fn settings_of_a_launch_hold_every_event_and_are_read_back() {
         let of = |provider: Provider| {
-            LAUNCH_HOOKS.settings(provider.label(), Path::new("/a b/fair'way"), Duration::from_secs(50)).unwrap()
+            let (fairway, root) = (Path::new("/a b/fair'way"), Path::new("/none"));
+            LAUNCH_HOOKS.settings(provider.label(), fairway, root, Duration::from_secs(50)).unwrap()
         };
         let HookSettings::File(text) = of(Provider::CLAUDE) else { panic!() };
         let settings: Value = serde_json::from_str(&text).unwrap();
@@ -253,6 +260,6 @@ mod tests {
             let words = shell_words::split(command).unwrap();
             assert_eq!((words[0].as_str(), words[1].as_str()), ("/a b/fair'way", "hook"), "{value}");
         }
-        assert_eq!(LAUNCH_HOOKS.settings("other", Path::new("/f"), Duration::ZERO), None);
+        assert_eq!(LAUNCH_HOOKS.settings("other", Path::new("/f"), Path::new("/"), Duration::ZERO), None);
     }
 }

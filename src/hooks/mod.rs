@@ -15,6 +15,7 @@ mod provider;
 mod providers;
 mod server_decision;
 pub mod transcripts;
+mod worktree_lane;
 
 pub use call::HookCall;
 pub use dispatch::{CANARY, fast_path, is_of_git, run_hook};

@@ -30,6 +30,8 @@ pub(super) struct Payload {
     pub details: Option<Value>,
     pub error: Option<Value>,
     pub error_details: Option<Value>,
+    pub name: Option<String>,
+    pub worktree_path: Option<String>,
     #[serde(alias = "prompt_response")]
     pub last_assistant_message: Option<String>,
 }
@@ -45,6 +47,14 @@ impl Payload {
         }
         let text = str::from_utf8(bytes).map_err(|error| format!("stdin is not the provider's JSON: {error}"))?;
         serde_json::from_str(text).map_err(|error| format!("stdin is not the provider's JSON: {error}"))
+    }
+
+    /// Fails when the JSON names another event.
+    pub(super) fn check_event(&self, event: &str) -> Result<(), String> {
+        match Self::require("hook_event_name", self.hook_event_name.as_ref())? {
+            named if named == event => Ok(()),
+            named => Err(format!("the hook was called for event {event}, but its JSON names {named}")),
+        }
     }
 
     /// Returns a field that the event must have, and that must not be empty. `name` is the field's name in the error.

@@ -21,6 +21,8 @@ const TERMINAL_ENTRYPOINT: &str = "cli";
 const TOOL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit of any other event.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+/// For what installs packages.
+const LONG_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// The time limit of a session's end and of an interruption: one provider waits only 3 s.
 const SHORT_TIMEOUT: Duration = Duration::from_millis(2_500);
 
@@ -38,6 +40,10 @@ impl EventSpec {
 
     pub(super) const fn other(name: &'static str) -> Self {
         Self { name, timeout: DEFAULT_TIMEOUT }
+    }
+
+    pub(super) const fn long(name: &'static str) -> Self {
+        Self { name, timeout: LONG_TIMEOUT }
     }
 
     pub(super) const fn short(name: &'static str) -> Self {
@@ -97,6 +103,8 @@ pub struct ProviderSpec {
     pub(super) label: &'static str,
     /// The events that are handled; `hook install` adds an entry for each.
     pub(super) events: &'static [EventSpec],
+    /// The events by which a provider has a worktree made, and removed; installed when asked.
+    pub(super) worktree_events: &'static [EventSpec],
     /// How many bytes of text the provider accepts at once. It would cut longer text or move it to a file.
     pub(super) max_output_bytes: usize,
     /// The file that the provider reads in place of AGENTS.md, and that can include AGENTS.md. `None` for a provider that reads
@@ -196,13 +204,18 @@ impl Provider {
         self.0.events
     }
 
+    /// Whether it asks hooks for the worktrees of its subagents, which can be those of lanes.
+    pub const fn can_have_lanes(self) -> bool {
+        !self.0.worktree_events.is_empty()
+    }
+
     pub const fn import_file(self) -> Option<&'static str> {
         self.0.import_file
     }
 
     /// The hook's time limit for an event, without the wait for an answer to a permission request.
     pub fn timeout(self, event: &str) -> Duration {
-        let known = self.events.iter().find(|known| known.name == event);
+        let known = self.events.iter().chain(self.worktree_events).find(|known| known.name == event);
         known.map_or(if is_tool_event(event) { TOOL_TIMEOUT } else { DEFAULT_TIMEOUT }, |known| known.timeout)
     }
 

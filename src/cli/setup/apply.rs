@@ -55,7 +55,7 @@ pub(super) fn apply(ctx: &Context, plan: &Plan) -> Result<Vec<String>> {
                 record.save(project)?;
                 let wait = ctx.app().map_or(install::DEFAULT_APPROVAL_WAIT, |app| app.settings.hooks.approval_wait);
                 let own = executable::current_executable()?;
-                let change = install::install(*provider, target, &ctx.env, &own, wait, false)?;
+                let change = install::install(*provider, target, &ctx.env, &own, wait, plan.worktrees, false)?;
                 if let Some(why) = change.not_loadable {
                     notes.push(format!("{} {why}: none of its hooks run", change.path.display()));
                 }

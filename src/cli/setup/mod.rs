@@ -65,6 +65,9 @@ pub struct Args {
     /// Only this provider; repeatable; default: each one in PATH
     #[arg(long = "provider", value_name = "PROVIDER", value_parser = values::hook_providers())]
     providers: Vec<Provider>,
+    /// Make lanes of the worktrees that subagents get
+    #[arg(long, conflicts_with = "undo")]
+    worktrees: bool,
     /// Write through links that lead out of the repository
     #[arg(long, conflicts_with = "undo")]
     follow_links: bool,
@@ -80,7 +83,7 @@ impl Args {
     }
 
     fn set_up(&self, ctx: &Context, command: clap::Command) -> Result<Exit> {
-        let plan = Plan::new(ctx, command, &self.providers)?;
+        let plan = Plan::new(ctx, command, &self.providers, self.worktrees)?;
         let is_change = plan.steps.iter().any(Step::is_change);
         let shown = plan_text(ctx, &plan)?;
         let mut view = SetupView {

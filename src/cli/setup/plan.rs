@@ -104,12 +104,14 @@ pub(super) struct Plan {
     pub left: Vec<String>,
     /// The providers with hooks.
     pub providers: Vec<Provider>,
+    /// Whether the worktrees of subagents are to be lanes, by hooks.
+    pub worktrees: bool,
 }
 
 impl Plan {
     /// Plans a setup from the state of the project and of the user's files, and changes nothing. `wanted` restricts the
     /// providers; when it is empty, they are those in PATH.
-    pub fn new(ctx: &Context, command: clap::Command, wanted: &[Provider]) -> Result<Self> {
+    pub fn new(ctx: &Context, command: clap::Command, wanted: &[Provider], worktrees: bool) -> Result<Self> {
         let found = Project::discover(&ctx.env, ctx.globals.root.as_deref()).ok();
         let is_new = found.is_none();
         let project = match found {
@@ -119,7 +121,7 @@ impl Plan {
         if !project.root.is_dir() {
             return Err(Refusal::invalid("root", format!("{} is not a directory", project.root.display())).into());
         }
-        let mut plan = Self { project, is_new, steps: Vec::new(), left: Vec::new(), providers: Vec::new() };
+        let mut plan = Self { project, is_new, steps: Vec::new(), left: Vec::new(), providers: Vec::new(), worktrees };
         plan.add_config(ctx)?;
         plan.add_copies(ctx);
         plan.add_hooks(ctx, wanted)?;
@@ -301,7 +303,9 @@ impl Plan {
                 let text = SettingsFile::read(&file)?.text.unwrap_or_default();
                 let invalid = |why| Refusal::InvalidSettings { path: file.display().to_string(), why };
                 if !install::find_hooks(&text, &is_ours).map_err(invalid)?.is_empty() {
-                    known = Some(file);
+                    let has_lanes = !provider.can_have_lanes()
+                        || install::has_worktree_hooks(provider, &text, &is_ours).map_err(invalid)?;
+                    known = Some((file, target.clone(), has_lanes || !self.worktrees));
                     break;
                 }
             }
@@ -311,9 +315,14 @@ impl Plan {
             if let Some(plugin) = install::plugin::enabled(provider, &ctx.env, Some(&self.project.root)) {
                 let line = format!("the plugin {} brings the hooks of {label}", plugin.id);
                 self.push("hooks", plugin.file, line, Work::Unchanged);
-            } else if let Some(known) = known {
+            } else if let Some((known, _, true)) = known {
                 let line = format!("{} has the hooks of {label}", self.shown(&known));
                 self.push("hooks", known, line, Work::Unchanged);
+            } else if let Some((known, of, false)) = known {
+                let line = format!("enter the hooks of worktrees in {}", self.shown(&known));
+                let why = format!("they hold in every project; first: fairway hook uninstall {label} --user");
+                let work = if of == Target::User { Work::Left(why) } else { Work::Hooks(provider, of) };
+                self.push("hooks", known, line, work);
             } else if self.is_tracked(ctx, &file) {
                 // An entry names this machine's program: it does not belong into a commit.
                 let line = format!("enter the hooks of {label} in {}", self.shown(&file));

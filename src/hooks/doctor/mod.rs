@@ -209,7 +209,7 @@ fn check_file(
         findings.push(Finding::new("stale_path", Severity::Error, message).with_fix(fix));
         return true;
     }
-    let expected = install::entries(provider, &program, context.approval_wait);
+    let expected = install::entries(provider, &program, context.approval_wait, false);
     let is_complete = expected.iter().all(|entry| {
         entry
             .hooks

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
+use serde_json::Value;
 use similar::TextDiff;
 
 use super::edit;
@@ -26,7 +27,7 @@ pub struct Change {
     pub not_loadable: Option<String>,
 }
 
-/// Adds Fairway's hooks to a provider's settings. `dry_run` only reports the change. Installing twice changes nothing.
+/// Adds Fairway's hooks to a provider's settings, those of worktrees where they are already or `worktrees` asks for them. `dry_run` only reports the change. Installing twice changes nothing.
 ///
 /// # Errors
 /// `settings_invalid` for a file that is not valid JSON or has unexpected values; when it cannot be read or written. The file is
@@ -37,6 +38,7 @@ pub fn install(
     env: &Env,
     program: &Path,
     approval_wait: Duration,
+    worktrees: bool,
     dry_run: bool,
 ) -> Result<Change> {
     if program.to_str().is_none() {
@@ -45,11 +47,19 @@ pub fn install(
         return Err(Refusal::Usage { why }.into());
     }
     let settings = SettingsFile::read(&target.path(provider, env)?)?;
-    let entries = entries(provider, program, approval_wait);
     let ours = own_hook_matcher(provider, program);
-    let text = edit::insert_hooks(settings.text.as_deref(), &entries, &ours)
-        .map_err(|why| invalid_settings(&settings.path, why))?;
+    let invalid = |why| invalid_settings(&settings.path, why);
+    let text = settings.text.as_deref();
+    let worktrees = worktrees || has_worktree_hooks(provider, text.unwrap_or_default(), &ours).map_err(invalid)?;
+    let entries = entries(provider, program, approval_wait, worktrees);
+    let text = edit::insert_hooks(text, &entries, &ours).map_err(invalid)?;
     apply_change(provider, &settings, Some(&text), dry_run)
+}
+
+/// Whether the text of a settings file has Fairway's hooks of worktrees.
+pub fn has_worktree_hooks(provider: Provider, text: &str, is_ours: &dyn Fn(&Value) -> bool) -> Result<bool, String> {
+    let is_one = |event: &str| provider.worktree_events.iter().any(|known| known.name == event);
+    Ok(edit::find_hooks(text, is_ours)?.iter().any(|hook| is_one(&hook.event)))
 }
 
 /// Removes Fairway's hooks from a provider's settings. Also removes a settings file that was created for them and has nothing
@@ -73,7 +83,7 @@ pub fn uninstall(provider: Provider, target: &Target, env: &Env, program: &Path,
 }
 
 /// Returns a function that recognises the hook entries that Fairway has added to a provider's settings.
-pub fn own_hook_matcher(provider: Provider, program: &Path) -> impl Fn(&serde_json::Value) -> bool {
+pub fn own_hook_matcher(provider: Provider, program: &Path) -> impl Fn(&Value) -> bool {
     let own = program.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     move |hook| own_program(hook, provider, own.as_deref()).is_some()
 }

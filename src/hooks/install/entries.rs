@@ -23,9 +23,9 @@ pub struct Entry {
     pub hooks: Vec<Value>,
 }
 
-/// All hook entries for a provider. `program` is the path of this binary. The time limit of the hook for permission requests
-/// allows for `approval_wait`, and at least for the longest wait while a person watches.
-pub fn entries(provider: Provider, program: &Path, approval_wait: Duration) -> Vec<Entry> {
+/// All hook entries for a provider, those of worktrees only with `worktrees`. `program` is the path of this binary. The time limit of
+/// the hook for permission requests allows for `approval_wait`, and at least for the longest wait while a person watches.
+pub fn entries(provider: Provider, program: &Path, approval_wait: Duration, worktrees: bool) -> Vec<Entry> {
     let entry = |event: &crate::hooks::EventSpec| {
         let waits =
             if event.name == "PermissionRequest" { approval_wait.max(LONGEST_APPROVAL_WAIT) } else { Duration::ZERO };
@@ -37,13 +37,14 @@ pub fn entries(provider: Provider, program: &Path, approval_wait: Duration) -> V
         }
         Entry { event: event.name, hooks }
     };
-    provider.events().iter().map(entry).collect()
+    let of_worktrees = if worktrees { provider.worktree_events } else { &[] };
+    provider.events().iter().chain(of_worktrees).map(entry).collect()
 }
 
 /// Like [`entries`], for the settings of a launch. A hook with a list of arguments gets one more, `--launch`, which
 /// distinguishes it from the same hook in installed settings: both may run.
-pub fn launch_entries(provider: Provider, program: &Path, approval_wait: Duration) -> Vec<Entry> {
-    let mut all = entries(provider, program, approval_wait);
+pub fn launch_entries(provider: Provider, program: &Path, approval_wait: Duration, worktrees: bool) -> Vec<Entry> {
+    let mut all = entries(provider, program, approval_wait, worktrees);
     for hook in all.iter_mut().flat_map(|entry| &mut entry.hooks) {
         if let Some(args) = hook.get_mut("args").and_then(Value::as_array_mut) {
             args.push(BY_LAUNCH.into());

@@ -12,7 +12,7 @@ mod settings_file;
 #[cfg(test)]
 mod tests;
 
-pub use change::{Change, install, own_hook_matcher, unified_diff, uninstall};
+pub use change::{Change, has_worktree_hooks, install, own_hook_matcher, unified_diff, uninstall};
 pub use edit::{InstalledHook, find_hooks};
 pub(in crate::hooks) use entries::shell_command;
 pub use entries::{DEFAULT_APPROVAL_WAIT, Entry, LONGEST_APPROVAL_WAIT, argv, entries, launch_entries, own_program};

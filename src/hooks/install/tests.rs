@@ -12,7 +12,7 @@ use crate::hooks::Provider;
 const PROGRAM: &str = "/opt/my tools/fairway";
 
 fn install(provider: Provider, text: Option<&str>) -> Result<String, String> {
-    let entries = entries(provider, Path::new(PROGRAM), Duration::from_secs(50));
+    let entries = entries(provider, Path::new(PROGRAM), Duration::from_secs(50), false);
     edit::insert_hooks(text, &entries, &own_hook_matcher(provider, Path::new(PROGRAM)))
 }
 
@@ -29,7 +29,7 @@ fn value(text: &str) -> Value {
 fn expected(provider: Provider, before: &Value) -> Value {
     let mut value = if before.is_null() { serde_json::json!({}) } else { before.clone() };
     let hooks = value.as_object_mut().unwrap().entry("hooks").or_insert_with(|| serde_json::json!({}));
-    for entry in entries(provider, Path::new(PROGRAM), Duration::from_secs(50)) {
+    for entry in entries(provider, Path::new(PROGRAM), Duration::from_secs(50), false) {
         let list = hooks.as_object_mut().unwrap().entry(entry.event).or_insert_with(|| serde_json::json!([]));
         list.as_array_mut().unwrap().push(serde_json::json!({ "hooks": entry.hooks }));
     }
@@ -148,7 +148,7 @@ fn what_is_no_settings_is_left_alone() {
 fn program_of_any_name_is_one_word_of_a_shell() {
     for name in ["/a/fairway", "/a b/fairway", "/a'b/fairway", "/$HOME/`x`/\"/fairway", "/ä;&|/fairway", "/fw-2"] {
         for provider in Provider::ALL {
-            for entry in entries(*provider, Path::new(name), Duration::ZERO) {
+            for entry in entries(*provider, Path::new(name), Duration::ZERO, false) {
                 for hook in &entry.hooks {
                     let program = entries::own_program(hook, *provider, Some("fw-2"));
                     assert_eq!(program.as_deref(), Some(Path::new(name)), "{hook}");

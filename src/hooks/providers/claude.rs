@@ -31,6 +31,7 @@ pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
         EventSpec::other("SubagentStop"),
         EventSpec::short("SessionEnd"),
     ],
+    worktree_events: &[EventSpec::long("WorktreeCreate"), EventSpec::other("WorktreeRemove")],
     max_output_bytes: 8_000,
     import_file: Some("CLAUDE.md"),
     process_names: &["claude", "node"],

@@ -35,6 +35,7 @@ pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
         EventSpec::short("SessionEnd"),
     ],
     // It cuts at about 2,500 tokens.
+    worktree_events: &[],
     max_output_bytes: 6_000,
     import_file: None,
     process_names: &["codex"],

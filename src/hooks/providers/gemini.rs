@@ -26,6 +26,7 @@ pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
         EventSpec::other("AfterAgent"),
         EventSpec::short("SessionEnd"),
     ],
+    worktree_events: &[],
     max_output_bytes: 8_000,
     import_file: None,
     process_names: &["gemini", "node"],

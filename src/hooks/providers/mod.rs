@@ -113,6 +113,7 @@ mod tests {
         const ACME: Provider = Provider::new(&ProviderSpec {
             label: "acme",
             events: &[EventSpec::tool("PreToolUse"), EventSpec::other("Stop")],
+            worktree_events: &[],
             max_output_bytes: 1_000,
             import_file: None,
             process_names: &["acme"],
@@ -143,7 +144,7 @@ mod tests {
             parse_line: |_, _, _| {},
             fill_missing_models: None,
         });
-        let found = entries(ACME, Path::new("/f"), Duration::ZERO);
+        let found = entries(ACME, Path::new("/f"), Duration::ZERO, false);
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].hooks, [serde_json::json!({ "run": "PreToolUse", "seconds": 10 })]);
         assert_eq!((ACME.tool_event(), ACME.timeout("Stop")), ("PreToolUse", Duration::from_secs(10)));

@@ -15,6 +15,7 @@ mod setup;
 mod start_and_relaunch;
 mod thousand_prompts;
 mod transcripts;
+mod worktree_lanes;
 
 use std::fs::{self, File};
 use std::path::PathBuf;

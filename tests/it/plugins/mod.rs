@@ -46,7 +46,7 @@ fn with(mut object: Value, fields: Value) -> Value {
 /// The hooks as a plugin has them: by the program's name, which is found in PATH.
 fn hooks(provider: Provider) -> Value {
     let mut events = Map::new();
-    for entry in entries(provider, Path::new("fairway"), DEFAULT_APPROVAL_WAIT) {
+    for entry in entries(provider, Path::new("fairway"), DEFAULT_APPROVAL_WAIT, false) {
         events.insert(entry.event.to_owned(), json!([{ "hooks": entry.hooks }]));
     }
     json!({ "description": "Activity, prompts and the guard of Fairway", "hooks": events })

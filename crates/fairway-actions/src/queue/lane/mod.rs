@@ -10,6 +10,7 @@ pub mod edit;
 pub(crate) mod gaps;
 pub mod list;
 pub mod named;
+pub mod of_agent;
 pub(crate) mod prune;
 pub(crate) mod removal;
 pub(crate) mod remove_landed;

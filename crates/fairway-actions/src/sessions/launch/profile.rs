@@ -171,7 +171,8 @@ fn hooks(
 ) -> Result<Hooks> {
     let (app, provider, known) = (input.app, input.provider, input.request.hooks);
     let fairway = executable::current_executable().map_err(errors::internal)?;
-    let Some(settings) = known.settings(provider.as_str(), &fairway, app.settings.hooks.approval_wait) else {
+    let wait = app.settings.hooks.approval_wait;
+    let Some(settings) = known.settings(provider.as_str(), &fairway, &app.project.root, wait) else {
         return Ok(Hooks::Off);
     };
     let is_installed = known.are_installed(place(input, environment), &fairway);

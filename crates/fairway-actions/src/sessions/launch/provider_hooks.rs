@@ -57,8 +57,8 @@ pub enum HookVerdict {
 /// The facts about the providers' hooks.
 pub trait ProviderHooks: fmt::Debug + Sync {
     /// Fairway's hooks of a provider for one launch; `None` for a provider without known hooks. `fairway` is the path of this
-    /// program.
-    fn settings(&self, provider: &str, fairway: &Path, approval_wait: Duration) -> Option<HookSettings>;
+    /// program; `root` is the main checkout, whose settings say whether the worktrees of subagents are lanes.
+    fn settings(&self, provider: &str, fairway: &Path, root: &Path, approval_wait: Duration) -> Option<HookSettings>;
 
     /// Whether the provider's own settings hold Fairway's hooks for a worktree.
     fn are_installed(&self, place: HookPlace<'_>, fairway: &Path) -> bool;
