@@ -173,7 +173,6 @@ fn card_tells_what_was_asked_and_what_it_would_do() {
     world.run(["task", "add", "Carts", "--lane", "ui", "--body", "Count.\nTwice.", "--check", "unit=true"]).exits(0);
     world.run(["task", "add", "Later", "--depends-on", "T-1"]).exits(0);
     world.run(["claim", "T-1"]).exits(0);
-    let dir = lane_dir(&world, "ui");
     let tip = commit(&world, "ui", &[("Cargo.toml", "[package]\n"), ("a\u{1b}[2J", "\u{1b}[2J\n")]);
     world.run(["evidence", "run", "T-1", "--check", "unit"]).exits(0);
     world.run(["task", "submit", "T-1", "--commit", &tip]).exits(0);

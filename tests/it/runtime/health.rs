@@ -1,7 +1,5 @@
 //! Health, heartbeats, and a context that fills up.
 
-use std::fs;
-
 use fairway_actions::agents::runtime::context::{Mode, Section, SectionKind, push};
 use fairway_actions::agents::runtime::health::{HealthReport, heartbeat, of_run};
 use fairway_core::domain::RunId;
@@ -10,7 +8,7 @@ use fairway_core::domain::session::Activity;
 use fairway_core::env::Timestamp;
 use serde_json::{Value, json};
 
-use super::{app, at, code, one, session};
+use super::{app, at, code, one};
 use crate::common::{TestProject, fixtures};
 
 fn beat(context_usage: Option<f64>) -> HealthReport {

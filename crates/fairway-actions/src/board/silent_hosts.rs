@@ -96,7 +96,7 @@ pub(super) fn host_of_session(facts: &Facts, id: &str) -> Option<OtherHost> {
 
 /// When the next host becomes silent, unless it is heard of again.
 pub(super) fn next_silence(app: &App, facts: &Facts) -> Option<Timestamp> {
-    let Some(limit) = app.settings.sessions.stale_after else { return None };
+    let limit = app.settings.sessions.stale_after?;
     let left = |host: &Host| (limit + Duration::from_millis(1)).checked_sub(silence(app, host));
     let used = facts.hosts.iter().filter(|host| Use::of(facts, host).is_some());
     used.filter_map(left).min().map(|left| facts.now.plus(left))
