@@ -103,7 +103,7 @@ fn page_below_a_path_of_nginx_pairs_streams_and_acts() {
     let mut addresses = [quoted("href=\""), quoted("src=\""), quoted("action=\"")].concat();
     addresses.sort();
     addresses.dedup();
-    assert!(addresses.iter().any(|one| one.ends_with(".js")) && addresses.len() > 5, "{addresses:?}");
+    assert!(addresses.iter().any(|one| one.contains(".js")) && addresses.len() > 5, "{addresses:?}");
     for one in addresses.iter().filter(|one| !one.starts_with('#')) {
         assert!(!one.starts_with('/') && !one.contains("://"), "{one}");
     }

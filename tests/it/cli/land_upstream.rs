@@ -484,7 +484,7 @@ fn no_program_of_the_repository_runs_on_the_way_to_a_remote() {
 fn rule_about_pushes_holds_for_the_pushes_of_a_landing_session() {
     let rule = "[guard]\n[[guard.rules]]\nname = \"no-push\"\ncommand = [\"git\", \"push\"]\naction = \"deny\"\nreason = \"pushes are for \
                 people\"\n";
-    let mut world = world(&format!("roles = [\"integrator\"]\n{rule}"));
+    let mut world = world(&format!("[roles.integrator]\nmay = [\"land\"]\n{rule}"));
     let task = submitted(&world, "ui", &[("ui.txt", "ui\n")]);
     world.run(["trust"]).exits(0);
     world.run(["session", "upsert", "--id", "s1", "--role", "integrator"]).exits(0);

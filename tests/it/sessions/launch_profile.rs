@@ -100,16 +100,10 @@ fn configured_way_of_the_prompt_and_configured_profile_keys_are_kept() {
     let plan = planned(&world, &["--prompt", "as configured"]);
     assert_eq!(plan["start"]["nudge"], "as configured");
     assert_eq!(argv(&plan)[..2], ["claude", "--settings"]);
-    configure(&world, "[providers.claude]\nprompt_args = [\"--ask\", \"{prompt}\"]\n");
-    let words = argv(&planned(&world, &["--prompt", "x", "--", "claude"]));
-    assert!(words[1] == "--settings" && words[3..] == ["--ask", SENTENCE], "{words:?}");
     // A provider of one's own is started by its command, whatever its name.
-    configure(
-        &world,
-        "[providers.mine]\ncommand = \"sleep 300\"\nwritable_args = [\"--dir\", \"{dir}\"]\nresume_args = [\"x\"]\n",
-    );
+    configure(&world, "[providers.mine]\ncommand = \"sleep 300\"\nresume_args = [\"x\"]\n");
     let words = argv(&planned(&world, &["--provider", "mine"]));
-    assert_eq!(words, ["sleep", "--dir", &world.root().join(".fairway").display().to_string(), "300"]);
+    assert_eq!(words, ["sleep", "300"]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn scene() -> Scene {
     let program = agent().display().to_string();
     let provider = |name: &str| {
         format!(
-            "[providers.{name}.acp]\ncommand = [{program:?}]\nmode = \"ask\"\n[providers.{name}.acp.env]\nFAKE_ACP_LOG = {log:?}\n"
+            "[providers.{name}.acp]\ncommand = [{program:?}]\nmode = \"ask\"\n[providers.{name}.env]\nFAKE_ACP_LOG = {log:?}\n"
         )
     };
     world.configure(&["claude", "codex", "gemini", "vibe"].map(provider).concat());

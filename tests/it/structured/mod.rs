@@ -53,7 +53,7 @@ impl Scene {
         let log = world.dir().join("prompts").display().to_string();
         world.configure(&format!(
             "[roles.dev]\nprovider = \"fake\"\n[providers.fake.acp]\ncommand = [{:?}]\nmode = \"ask\"\n\
-             [providers.fake.acp.env]\nFAKE_ACP = {start:?}\nFAKE_ACP_LOG = {log:?}\n{more}",
+             [providers.fake.env]\nFAKE_ACP = {start:?}\nFAKE_ACP_LOG = {log:?}\n{more}",
             agent().display().to_string()
         ));
         world.run(["trust"]).exits(0);

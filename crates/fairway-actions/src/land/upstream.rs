@@ -230,7 +230,7 @@ pub(super) fn of_base(app: &App, git: &Git<'_>, name: &str) -> Result<Upstream> 
         let known: &mut Vec<Lane> = lanes.get_or_insert(app.read(|tx| Ok(lanes::all(tx)?))?);
         let Some(at) = known.iter().position(|lane| lane.branch.as_ref() == Some(&below)) else { break };
         // Each is asked once: a person may have set their bases in a circle.
-        below = checkout::base(app, &known.swap_remove(at)).to_owned();
+        checkout::base(app, &known.swap_remove(at)).clone_into(&mut below);
     }
     let why = match git.upstream_ref(&below)? {
         Some(other) => format!("{other} is no branch of a remote"),

@@ -21,7 +21,13 @@ layered_section! {
     /// The profile of a provider. A key that is `None` is unknown: Fairway then does without.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ProviderProfile {
-        /// The keys from here on are built in for the agents that Fairway knows. Texts of which one is on the screen while it asks for trust in a directory or in hooks, or for a login.
+        /// The keys from here on are built in for the agents that Fairway knows. Arguments that resume a conversation.
+        #[sample(["--resume", "{conversation}"])]
+        pub resume_args: Option<Vec<String>>,
+        /// Keys that interrupt a turn, in tmux's names.
+        #[sample(["Escape"])]
+        pub interrupt_keys: Option<Vec<String>>,
+        /// Texts of which one is on the screen while it asks for trust in a directory or in hooks, or for a login.
         #[sample(["Do you trust"])]
         pub trust_question: Option<Vec<String>>,
         /// Texts of which one is on the screen while it asks for a permission.
@@ -48,10 +54,6 @@ layered_section! {
         pub prompt_args: Option<Vec<String>>,
         /// Arguments that let its own sandbox write a directory, repeated for each; {dirs} stands for a list of all.
         pub writable_args: Option<Vec<String>>,
-        /// Arguments that resume a conversation.
-        pub resume_args: Option<Vec<String>>,
-        /// Keys that interrupt a turn, in tmux's names.
-        pub interrupt_keys: Option<Vec<String>>,
         /// Arguments that bring the hooks of one launch: a settings file, or one setting and then repeated.
         pub hook_args: Option<Vec<String>>,
         /// Arguments that set its own sandbox off, in a session that is in one of Fairway's.

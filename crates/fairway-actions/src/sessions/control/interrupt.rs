@@ -64,7 +64,7 @@ fn nothing_to_interrupt(app: &App, id: &SessionId) -> Result<Option<Answer>> {
     }
     if !is_idle
         || !session.has_terminal()
-        || question::profile(app, &session).facts.interrupt_keys.is_none_or(|keys| keys.is_empty())
+        || question::profile(app, &session).interrupt_keys.is_none_or(|keys| keys.is_empty())
     {
         return Ok(None);
     }
@@ -77,7 +77,7 @@ fn nothing_to_interrupt(app: &App, id: &SessionId) -> Result<Option<Answer>> {
 /// some providers.
 pub(crate) fn press(app: &App, live: &RunningSession) -> Result<()> {
     let name = live.backend_name();
-    let keys = question::profile(app, &live.session).facts.interrupt_keys.filter(|keys| !keys.is_empty());
+    let keys = question::profile(app, &live.session).interrupt_keys.filter(|keys| !keys.is_empty());
     match keys.filter(|_| live.session.has_terminal()) {
         Some(keys) => {
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();

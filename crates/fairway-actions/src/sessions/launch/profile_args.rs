@@ -45,7 +45,7 @@ pub(crate) fn fill_each(args: &[String], place: &str, values: &[String]) -> Vec<
 /// characters.
 pub(crate) fn resume(profile: &ProviderProfile, provider: &Label, conversation: &str) -> Result<Vec<String>, Refusal> {
     let cannot = |why: String| Refusal::Usage { why: format!("the conversation cannot be resumed: {why}") };
-    let Some(args) = &profile.facts.resume_args else {
+    let Some(args) = &profile.resume_args else {
         return Err(cannot(format!("the profile of the provider {provider} has no resume_args")));
     };
     if conversation.is_empty() || conversation.starts_with('-') || conversation.contains(char::is_control) {
@@ -127,7 +127,7 @@ mod tests {
     fn conversation_that_reads_like_an_option_is_refused() {
         let provider = Label::parse("agent").unwrap();
         let mut profile = ProviderProfile::default();
-        profile.facts.resume_args = Some(words("resume {conversation}"));
+        profile.resume_args = Some(words("resume {conversation}"));
         assert_eq!(resume(&profile, &provider, "a-1").unwrap(), ["resume", "a-1"]);
         for id in ["-x", "", "a\nb"] {
             assert_eq!(resume(&profile, &provider, id).unwrap_err().code(), "usage", "{id}");

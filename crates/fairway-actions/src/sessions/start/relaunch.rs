@@ -314,7 +314,7 @@ fn conversation(
     if is_other_program {
         return why(format!("the command is not {provider}"));
     }
-    if !of.is_structured() && app.settings.provider(&provider).profile.facts.resume_args.is_none() {
+    if !of.is_structured() && app.settings.provider(&provider).profile.resume_args.is_none() {
         return why(format!("the profile of the provider {provider} has no resume_args"));
     }
     match chain.iter().find_map(|session| session.external_session_id.clone()) {
