@@ -64,6 +64,20 @@ fn every_value_names_its_source() {
     forge.script                           "github"                                                                                                                                             default
     roles.backend.provider                 "p"                                                                                                                                                  [world]/project/.fairway.toml
     roles.backend.env                      { A = "1" }                                                                                                                                          [world]/project/.fairway.toml
+    providers.claude.resume_args           ["--resume", "{conversation}"]                                                                                                                       built in
+    providers.codex.resume_args            ["resume", "{conversation}"]                                                                                                                         built in
+    providers.copilot.resume_args          ["--resume={conversation}"]                                                                                                                          built in
+    providers.gemini.resume_args           ["--resume", "{conversation}"]                                                                                                                       built in
+    providers.kilo.resume_args             ["--session", "{conversation}"]                                                                                                                      built in
+    providers.kimi.resume_args             ["-r", "{conversation}"]                                                                                                                             built in
+    providers.opencode.resume_args         ["--session", "{conversation}"]                                                                                                                      built in
+    providers.qwen.resume_args             ["--resume", "{conversation}"]                                                                                                                       built in
+    providers.vibe.resume_args             ["--resume", "{conversation}"]                                                                                                                       built in
+    providers.claude.interrupt_keys        ["Escape"]                                                                                                                                           built in
+    providers.codex.interrupt_keys         ["Escape"]                                                                                                                                           built in
+    providers.gemini.interrupt_keys        ["Escape"]                                                                                                                                           built in
+    providers.opencode.interrupt_keys      ["Escape", "Escape"]                                                                                                                                 built in
+    providers.qwen.interrupt_keys          ["Escape"]                                                                                                                                           built in
     providers.claude.trust_question        ["Yes, I trust this", "Do you want to use this API key?"]                                                                                            built in
     providers.codex.trust_question         ["1. Trust and continue", "Hooks need review", "Welcome to Codex, OpenAI"]                                                                           built in
     providers.copilot.trust_question       ["Do you trust the files in"]                                                                                                                        built in

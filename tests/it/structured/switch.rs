@@ -21,10 +21,12 @@ fn scene(more: &str) -> Scene {
     let before = fs::read_to_string(&file).unwrap();
     let terminal = format!(
         "[sessions]\ndefault_backend = \"tmux\"\n[providers.fake]\ncommand = {:?}\n\
-         resume_args = [\"--resume\", \"{{conversation}}\"]\n{more}[providers.fake.acp]",
+         resume_args = [\"--resume\", \"{{conversation}}\"]\n[providers.fake.acp]",
         program.display().to_string()
     );
-    fs::write(&file, before.replacen("[providers.fake.acp]", &terminal, 1)).unwrap();
+    let env = format!("[providers.fake.env]\n{more}");
+    let text = before.replacen("[providers.fake.acp]", &terminal, 1).replacen("[providers.fake.env]\n", &env, 1);
+    fs::write(&file, text).unwrap();
     scene.run(["trust"]).exits(0);
     scene.run(["task", "add", "T-1", "title", "--role", "dev"]).exits(0);
     scene.launch(&["--role", "dev", "--structured", "--id", "s", "--task", "T-1", "--prompt", "first"]);
@@ -83,7 +85,7 @@ fn switch_awaits_the_turn_and_loses_nothing() {
 
 #[test]
 fn switch_that_fails_leaves_the_session_as_it_was() {
-    let scene = scene("env = { TERMINAL_FAILS = \"1\" }\n");
+    let scene = scene("TERMINAL_FAILS = \"1\"\n");
     let before = kept(&scene);
     let failed = scene.run(["session", "terminal", "s"]).exits(7);
     assert!(failed.stderr.contains("exit code 3"), "{}", failed.stderr);

@@ -296,7 +296,7 @@ mod tests {
             (r#"{"command":"a","timeout_sec":1}"#, "unknown field 'timeout_sec'; did you mean 'timeout_secs'?"),
             (
                 r#"{"command":"a","zzz":1}"#,
-                "unknown field 'zzz'; there are action, command, argv, background, pty, size, timeout_secs, \
+                "unknown field 'zzz'; there are action, command, argv, background, check, pty, size, timeout_secs, \
                  max_output_bytes, watch, session_id, queue, cwd, env, stdin, recovery, yield_ms, run_id, run_ids, \
                  since_seq, wait_ms, until, limit, stream, signal, grace_ms, keys, unfinished, dry_run",
             ),
