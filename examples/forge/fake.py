@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A forge of 60 lines that speaks the forge script protocol, for examples and tests. The remote must be a bare repository on
+"""A small forge that speaks the forge script protocol, for examples and tests. The remote must be a bare repository on
 this machine; the pull requests are in forge.json inside it. Three more operations do what people do on a forge:
 merge NUMBER [squash|rebase], close NUMBER, set NUMBER JSON (such as '{"checks": [...]}')."""
 import json, os, subprocess, sys

@@ -12,12 +12,12 @@ use super::land_batch::wait_for;
 use super::pull_requests::{branch, messages, on_forge, pulls, remote, world};
 use crate::common::{TestProject, fixtures};
 
-/// The forge of the examples, whose answer is lost at one call, which had its effect; with `kill` the caller dies there.
+/// The forge of the examples, whose answer is lost at one call, after its effect or `before` it; with `kill` the caller dies there.
 const CUT: &str = r#"#!/bin/sh
 read at what <"$0.at" 2>/dev/null && [ "$at" -gt 0 ] && {
   echo "$((at - 1)) $what" >"$0.at"
   [ "$at" = 1 ] && {
-    "${0%/*}/fake.py" "$@" >/dev/null
+    [ "$what" = before ] || "${0%/*}/fake.py" "$@" >/dev/null
     [ "$what" = kill ] && kill -9 "$PPID"
     echo '{"why":"network","message":"the connection was cut","seconds":null}'
     exit 1
@@ -54,7 +54,7 @@ fn lost_answer_and_death_at_each_call_end_as_an_undisturbed_call() {
     world.git(&world.root(), &["push", "--quiet"]);
     world.run(["trust"]).exits(0);
     fixtures::add_session(&world, "rosa", "reviewer", None);
-    for (number, (lane, what)) in [("ui", "cut"), ("api", "kill")].into_iter().enumerate() {
+    for (number, (lane, what)) in [("ui", "cut"), ("api", "kill"), ("web", "before")].into_iter().enumerate() {
         let (task, told) = (submitted(&world, lane, &[(lane, "1\n2\n")]), number);
         let number = (number + 1).to_string();
         assert_eq!(cut_at_each_call(&world, what, &["land", &task]), 2);
