@@ -22,7 +22,7 @@ fn reads(source: &str) -> bool {
     let code = source.split("#[cfg(test)]").next().unwrap_or_default();
     let is_read = |line: &str| {
         let joined = |name: &&str| ["\"", "/"].iter().any(|end| line.contains(&format!("join(\"{name}{end}")));
-        READS.iter().any(|read| line.contains(read)) || NAMES.iter().any(|name| joined(name))
+        READS.iter().any(|read| line.contains(read)) || NAMES.iter().any(joined)
     };
     code.lines().filter(|line| !line.trim_start().starts_with("//")).any(is_read)
 }

@@ -101,7 +101,7 @@ impl Args {
             let (file, target) = (file.display().to_string(), target.display().to_string());
             return Err(Refusal::LinkOutside { file, target }.into());
         }
-        if is_change && !self.yes && !confirm(ctx, &shown)? {
+        if is_change && !self.yes && !confirm(ctx, "fairway setup", &shown)? {
             ctx.out.note("nothing was changed");
             return Ok(0);
         }
@@ -129,7 +129,11 @@ impl Args {
         let project = find_record(ctx)?;
         let record = Record::load(&project)?.unwrap_or_default();
         let plan = undo::undo(ctx, &project, &record, true)?;
-        if !plan.is_empty() && !self.dry_run && !self.yes && !confirm(ctx, &undo_text(&project, &plan))? {
+        if !plan.is_empty()
+            && !self.dry_run
+            && !self.yes
+            && !confirm(ctx, "fairway setup --undo", &undo_text(&project, &plan))?
+        {
             ctx.out.note("nothing was changed");
             return Ok(0);
         }
@@ -163,9 +167,9 @@ fn find_record(ctx: &Context) -> Result<Project> {
 }
 
 /// Asks the person at the terminal whether to carry out the plan.
-fn confirm(ctx: &Context, plan: &str) -> Result<bool> {
+fn confirm(ctx: &Context, command: &str, plan: &str) -> Result<bool> {
     if !confirm::can_ask(ctx, false) {
-        let hint = "see the plan: fairway setup --dry-run\ndo it: fairway setup --yes".to_owned();
+        let hint = format!("see the plan: {command} --dry-run\ndo it: {command} --yes");
         return Err(Refusal::ArgumentMissing { why: "there is no terminal to ask at".to_owned(), hint }.into());
     }
     ctx.out.write_stderr(&escape_controls(plan));

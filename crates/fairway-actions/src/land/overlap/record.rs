@@ -13,14 +13,12 @@ use crate::mail::send;
 use crate::queue::lane::checkout;
 use fairway_core::config::{OverlapAction, sandbox_defaults};
 use fairway_core::domain::event::EventValue;
-use fairway_core::domain::message::{Priority, Recipient};
+use fairway_core::domain::message::{OVERLAP_SOURCE, Priority, Recipient};
 use fairway_core::domain::overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel};
 use fairway_core::domain::{Event, EventKind, LaneName};
 use fairway_core::render::escape_line;
 use fairway_core::store::{WriteTx, lanes, overlaps, sessions};
 
-/// The source of the messages.
-const SOURCE: &str = "overlap";
 /// How many files a message names.
 const MAX_NAMED_FILES: usize = 5;
 
@@ -145,13 +143,20 @@ fn tell(app: &App, tx: &WriteTx<'_>, overlap: &LaneOverlap, files: &[OverlapFile
         let by_hand = lane.and_then(|lane| checkout::bring_in_by_hand(app, &lane));
         let text = message(overlap, own, files, by_hand);
         let key = format!(
-            "{SOURCE} {} {} {}",
+            "{OVERLAP_SOURCE} {} {} {}",
             session.run_id,
             overlap.counterpart(own).map_or("", LaneName::as_str),
             tx.now().millis()
         );
         let metadata = json!({ "from": "fairway", "lane": own.as_str(), "level": overlap.level.as_str() });
-        send::send_system(tx, &Recipient::Session(session.id.clone()), (SOURCE, priority), text, &metadata, &key)?;
+        send::send_system(
+            tx,
+            &Recipient::Session(session.id.clone()),
+            (OVERLAP_SOURCE, priority),
+            text,
+            &metadata,
+            &key,
+        )?;
     }
     Ok(())
 }

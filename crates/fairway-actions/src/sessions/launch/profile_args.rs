@@ -126,8 +126,8 @@ mod tests {
     #[test]
     fn conversation_that_reads_like_an_option_is_refused() {
         let provider = Label::parse("agent").unwrap();
-        let mut profile = ProviderProfile::default();
-        profile.resume_args = Some(words("resume {conversation}"));
+        let profile =
+            ProviderProfile { resume_args: Some(words("resume {conversation}")), ..ProviderProfile::default() };
         assert_eq!(resume(&profile, &provider, "a-1").unwrap(), ["resume", "a-1"]);
         for id in ["-x", "", "a\nb"] {
             assert_eq!(resume(&profile, &provider, id).unwrap_err().code(), "usage", "{id}");

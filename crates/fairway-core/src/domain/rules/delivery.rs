@@ -64,11 +64,18 @@ pub struct Urgency {
     pub now: bool,
     /// Whether it is a decision, which goes into a running turn as an urgent message does. No turn is interrupted for it.
     pub decision: bool,
+    /// Whether a turn may be interrupted for it.
+    pub interrupts: bool,
 }
 
 impl Urgency {
     pub fn of(message: &Message) -> Self {
-        Self { priority: message.priority, now: message.goes_now(), decision: message.is_decision() }
+        Self {
+            priority: message.priority,
+            now: message.goes_now(),
+            decision: message.is_decision(),
+            interrupts: message.may_interrupt(),
+        }
     }
 
     const fn is_urgent(self) -> bool {
@@ -83,7 +90,7 @@ impl Urgency {
     /// Whether a message is delivered while the session's state is unknown. A normal message is not: such a session gets no
     /// work.
     const fn goes_into_unknown(self) -> bool {
-        self.now || self.is_urgent()
+        self.now || self.interrupts
     }
 }
 
@@ -166,7 +173,7 @@ pub fn typing_policy(urgency: Urgency, activity: Activity, access: TurnAccess) -
         Activity::Busy if urgency.goes_into_turn() && access == TurnAccess::Steering => TypingPolicy::Type,
         // A question is on the screen, and typing would answer it.
         Activity::RequiresAction | Activity::Stopping => TypingPolicy::Wait,
-        Activity::Unknown | Activity::Busy if urgency.is_urgent() && access == TurnAccess::None => {
+        Activity::Unknown | Activity::Busy if urgency.interrupts && access == TurnAccess::None => {
             TypingPolicy::InterruptThenType
         }
         Activity::Unknown if urgency.goes_into_unknown() => TypingPolicy::Type,
@@ -336,8 +343,13 @@ mod tests {
     fn prompt_is_not_typed_over_a_question_and_only_an_urgent_one_interrupts() {
         use Activity::{Busy, Idle, RequiresAction, Stopping, Unknown};
         let typing_policy = |priority, activity, access| {
-            typing_policy(Urgency { priority, now: false, decision: false }, activity, access)
+            let interrupts = priority == Priority::Urgent;
+            typing_policy(Urgency { priority, now: false, decision: false, interrupts }, activity, access)
         };
+        let told = Urgency { priority: Priority::Urgent, now: false, decision: false, interrupts: false };
+        for activity in [Unknown, Busy] {
+            assert_eq!(super::typing_policy(told, activity, TurnAccess::None), TypingPolicy::Wait);
+        }
         for access in [TurnAccess::None, TurnAccess::Hooks, TurnAccess::Steering] {
             for priority in Priority::ALL {
                 assert_eq!(typing_policy(*priority, Idle, access), TypingPolicy::Type);
