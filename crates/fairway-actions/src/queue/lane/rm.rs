@@ -8,8 +8,9 @@ use super::{status, worktree};
 use crate::core::{lookup, other_host};
 use crate::{Answer, App};
 use fairway_core::domain::lane::{Lane, LaneStatus};
+use fairway_core::domain::message::Recipient;
 use fairway_core::domain::{Event, EventKind, LaneName, Refusal, plural};
-use fairway_core::store::{ReadTx, WriteTx, lanes};
+use fairway_core::store::{ReadTx, WriteTx, lanes, messages};
 use fairway_core::wire::LaneView;
 
 const VERB: &str = "remove";
@@ -64,11 +65,16 @@ fn check_unused(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
         (uses.live_sessions, "live session"),
         (uses.open_tasks, "open task"),
         (uses.open_handoffs, "open handoff"),
-        (uses.open_messages, "open message"),
     ];
     match by.into_iter().find(|(count, _)| *count > 0) {
         Some((count, what)) => {
             Err(Refusal::InUse { noun: "lane", id: name.to_string(), by: plural::count(count, what) }.into())
+        }
+        None if uses.open_messages > 0 => {
+            let by = plural::count(uses.open_messages, "open message");
+            let waiting = messages::open_for(tx, &Recipient::Lane(name.clone()))?;
+            let message = waiting.first().map(|first| first.id).unwrap_or_default();
+            Err(Refusal::LaneAwaited { lane: name.clone(), message, by }.into())
         }
         None => Ok(lane),
     }
