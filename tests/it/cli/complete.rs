@@ -62,7 +62,7 @@ fn values_fit_the_place_of_the_typed_word() {
         ("session relaunch ", "s1"),
         ("approvals answer 1 ", "allow deny"),
         ("evidence run T-1 -- ", ""),
-        ("notify --test ", "bell command desktop osc"),
+        ("notify --test ", "bell desktop osc"),
         ("nothing ", ""),
         ("", ""),
     ] {
