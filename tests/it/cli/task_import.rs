@@ -53,7 +53,7 @@ fn repeated_import_changes_nothing() {
     {"id":"A-1","title":"a part","body":"","status":"todo","role":null,"lane":null,"parent":"A-2","priority":2,"labels":[],"paths":[],"depends_on":[],"checks":[],"review_domains":[],"claim":null,"branch":null,"commit":null,"blocked_reason":null,"ready":true,"waiting_on":[],"created_at":"2026-01-01T00:00:02.000Z","updated_at":"2026-01-01T00:00:02.000Z","closed_at":null}
     {"id":"A-2","title":"2024","body":"","status":"todo","role":null,"lane":null,"parent":null,"priority":2,"labels":[],"paths":[],"depends_on":["A-1","gone"],"checks":[],"review_domains":[],"claim":null,"branch":null,"commit":null,"blocked_reason":null,"ready":false,"waiting_on":[{"code":"dep_open","id":"A-1","message":"A-1 is todo"},{"code":"dep_absent","id":"gone","message":"gone is not in this store"}],"created_at":"2026-01-01T00:00:02.000Z","updated_at":"2026-01-01T00:00:02.000Z","closed_at":null}
     $ fairway task export --format yaml
-    error: invalid value 'yaml' for '--format <FORM>' [possible values: jsonl]
+    error: invalid value 'yaml' for '--format <FORM>' [possible values: jsonl, agent-trace]
     hint: read the help: fairway task export --help
     [exit 2]
     $ fairway task import nowhere.jsonl
