@@ -69,10 +69,9 @@ fn candidate(env: &Env, settings: &Settings, name: &str, is_named: bool) -> Resu
     let Some(command) = command.filter(|words| !words.is_empty()) else {
         return Err(Refusal::NoStructuredProgram { provider: name.to_owned() });
     };
-    let own = facts.env.unwrap_or_default();
-    let mut all = own.clone();
+    let mut all = facts.env.unwrap_or_default();
     all.extend(entry.program.env);
-    let profile_env = own.into_keys().filter_map(|key| Some((key.clone(), all.get(&key)?.clone()))).collect();
+    let profile_env = all.clone();
     let path = all.get(vars::PATH).map(OsString::from).or_else(|| env.var_os(vars::PATH).cloned());
     let (setup, file) = AgentSetup::new(name, &command, mode.as_deref(), profile_env, (path.as_deref(), &env.cwd));
     let Some(program) = file else {

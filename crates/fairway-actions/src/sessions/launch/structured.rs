@@ -80,5 +80,8 @@ pub(super) fn plan(
         usage: usage.map(|usage| usage.to_string()),
     };
     let program = program::choose(app, command, None, provider);
-    Ok(Some(StructuredLaunch { program, start, env: facts.env.unwrap_or_default() }))
+    // All of it may decide whether the agent asks, so that a proof holds for this environment.
+    let mut env = facts.env.unwrap_or_default();
+    env.extend(entry.program.env.clone());
+    Ok(Some(StructuredLaunch { program, start, env }))
 }
