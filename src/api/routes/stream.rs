@@ -25,7 +25,7 @@ use fairway_actions::core::lookup;
 use fairway_actions::sessions::prompt::deliver_by_stream;
 use fairway_actions::sessions::prompt::listener::{self, Listener, ListenerKind};
 use fairway_core::domain::RunId;
-use fairway_core::domain::message::{OVERLAP_SOURCE, Priority};
+use fairway_core::domain::message::may_interrupt;
 use fairway_core::domain::session::Session;
 use fairway_core::wire::integer::deserialize_whole_numbers;
 use fairway_core::wire::{MessageView, SectionView};
@@ -121,7 +121,7 @@ async fn follow(session: Session, items: EventSender, listener: AsyncFd<RawFdAda
                 run_id: session.run_id.as_str(),
                 message,
                 sections: if is_context { context::pushed_sections(message) } else { None },
-                interrupt: message.priority == Priority::Urgent && message.source != OVERLAP_SOURCE,
+                interrupt: may_interrupt(message.priority, &message.source),
             };
             if !items.send(Some(message.id), if is_context { "context" } else { "prompt" }, &item).await {
                 return;

@@ -54,8 +54,8 @@ fn refuse_at(env: &Env, place: CallPlace, command: &'static str) -> Result<()> {
     }
 }
 
-/// Like [`refuse`], but allows a session that calls under its own id and whose role has this permission. The texts of the configuration
-/// that are in force must be trusted, because otherwise an agent could give its role this permission.
+/// Like [`refuse`], but allows a session that calls under its own id and whose role has this permission. The texts of the
+/// configuration that are in force must be trusted, because otherwise an agent could give its role this permission.
 pub fn refuse_unless_permitted(app: &App, command: &'static str, needed: Permission) -> Result<()> {
     let refused = || Err(Refusal::InsideSession { command }.into());
     let known = match place(app) {

@@ -219,7 +219,7 @@ fn has(git: &Git<'_>, upstream: &Upstream, commit: &str) -> bool {
 
 /// The upstream of a base. A lane's branch is pushed to the remote of that lane's own base.
 pub(super) fn of_base(app: &App, git: &Git<'_>, name: &str) -> Result<Upstream> {
-    let (mut below, mut lanes) = (name.to_owned(), None);
+    let (mut below, mut all) = (name.to_owned(), None);
     loop {
         if let Some(upstream) = git.upstream(&below)? {
             let own = Some(upstream.clone()).filter(|_| below == name);
@@ -227,7 +227,10 @@ pub(super) fn of_base(app: &App, git: &Git<'_>, name: &str) -> Result<Upstream> 
                 return Ok(upstream);
             }
         }
-        let known: &mut Vec<Lane> = lanes.get_or_insert(app.read(|tx| Ok(lanes::all(tx)?))?);
+        let known: &mut Vec<Lane> = match &mut all {
+            Some(known) => known,
+            None => all.insert(app.read(|tx| Ok(lanes::all(tx)?))?),
+        };
         let Some(at) = known.iter().position(|lane| lane.branch.as_ref() == Some(&below)) else { break };
         // Each is asked once: a person may have set their bases in a circle.
         checkout::base(app, &known.swap_remove(at)).clone_into(&mut below);

@@ -118,11 +118,9 @@ section! {
 }
 
 impl SetupSettings {
-    /// Every configured shell command that runs before or after the program starts, each with the key that sets it.
-    pub fn commands(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        [("pre_start", &self.pre_start), ("session_setup", &self.session_setup), ("session_live", &self.session_live)]
-            .into_iter()
-            .flat_map(|(key, commands)| commands.iter().map(move |command| (key, command.as_str())))
+    /// Every configured shell command that runs before or after the program starts.
+    pub fn commands(&self) -> impl Iterator<Item = &str> {
+        [&self.pre_start, &self.session_setup, &self.session_live].into_iter().flatten().map(String::as_str)
     }
 }
 

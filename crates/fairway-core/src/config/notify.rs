@@ -94,12 +94,9 @@ impl NotifySettings {
         self.quiet_kinds.iter().any(|known| known.as_str() == kind)
     }
 
-    /// Every shell command that the settings of a sink contain, each with its key.
-    pub fn commands<'a>(&'a self) -> impl Iterator<Item = (String, &'a str)> {
-        let command = |(name, own): (&String, &'a OneSink)| {
-            Some((format!("notify.per_sink.{name}.command"), own.command.as_deref()?))
-        };
-        self.per_sink.iter().filter_map(command)
+    /// Every shell command of a sink.
+    pub fn commands(&self) -> impl Iterator<Item = &str> {
+        self.per_sink.values().filter_map(|own| own.command.as_deref())
     }
 
     /// Checks that the settings fit together: only a sink that runs a program has a command, and every sink in use that needs a
@@ -175,6 +172,6 @@ mod tests {
         assert!(settings.is_urgent("dead") && !settings.is_urgent("gate"));
         assert_eq!((phone.way, phone.command, phone.actions), (NotifySink::Command, Some("x"), true));
         assert!(phone.wants("approval") && !phone.wants("gate"));
-        assert_eq!(settings.commands().collect::<Vec<_>>(), [("notify.per_sink.phone.command".to_owned(), "x")]);
+        assert_eq!(settings.commands().collect::<Vec<_>>(), ["x"]);
     }
 }

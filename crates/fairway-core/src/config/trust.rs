@@ -120,8 +120,8 @@ fn scripts_inside(root: &Path, settings: &Settings) -> Vec<PathBuf> {
     let mut named: Vec<String> = exec(&settings.sessions.default_backend).into_iter().collect();
     named.extend(settings.roles.values().filter_map(|role| exec(role.backend.as_deref()?)));
     named.extend(of_roles.chain(of_providers).filter_map(|command| program(command.as_deref()?)));
-    named.extend(setups.filter_map(|(_, command)| program(command)));
-    named.extend(settings.notify.commands().filter_map(|(_, command)| program(command)));
+    named.extend(setups.filter_map(program));
+    named.extend(settings.notify.commands().filter_map(program));
     let inside = |word: &str| Some(normalize(&root.join(word))).filter(|path| path.starts_with(root) && path.is_file());
     // A path even without a slash; of a backend only if the file is there.
     let backends = settings.backends.values().filter_map(|backend| inside(backend.script.as_deref()?));

@@ -77,6 +77,12 @@ pub const LAND_SOURCE: &str = "land";
 /// The source of messages about lanes that change the same places.
 pub const OVERLAP_SOURCE: &str = "overlap";
 
+/// Whether a turn may be interrupted for a message of this source: only for what a sender wanted to be urgent. Fairway itself
+/// interrupts no work, since the key that interrupts one program ends another.
+pub fn may_interrupt(priority: Priority, source: &str) -> bool {
+    priority == Priority::Urgent && source != OVERLAP_SOURCE
+}
+
 /// The source of reminders to sessions that have stopped.
 pub const REMINDER_SOURCE: &str = "reminder";
 
@@ -180,12 +186,6 @@ impl Message {
     /// Whether the message tells what a person or a landing has decided about the recipient's work.
     pub fn is_decision(&self) -> bool {
         [REVIEW_SOURCE, LAND_SOURCE].contains(&self.source.as_str())
-    }
-
-    /// Whether a turn is interrupted for it: only for what a sender wanted to be urgent. Fairway itself interrupts no work, since
-    /// the key that interrupts one program ends another.
-    pub fn may_interrupt(&self) -> bool {
-        self.priority == Priority::Urgent && self.source != OVERLAP_SOURCE
     }
 
     pub fn is_expired(&self, now: Timestamp) -> bool {

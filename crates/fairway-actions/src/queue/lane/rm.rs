@@ -74,7 +74,7 @@ fn check_unused(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
             let by = plural::count(uses.open_messages, "open message");
             let waiting = messages::open_for(tx, &Recipient::Lane(name.clone()))?;
             let message = waiting.first().map(|first| first.id).unwrap_or_default();
-            Err(Refusal::LaneAwaited { lane: name.clone(), message, by }.into())
+            Err(Refusal::LaneHasMessages { lane: name.clone(), message, by }.into())
         }
         None => Ok(lane),
     }

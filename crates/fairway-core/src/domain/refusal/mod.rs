@@ -139,7 +139,7 @@ refusals! {
     #[error("lane '{lane}' is in use: {by}")]
     #[code(Conflict, "in_use")]
     #[hint("withdraw what waits: fairway outbox withdraw {message}")]
-    LaneAwaited { lane: LaneName, message: i64, by: String },
+    LaneHasMessages { lane: LaneName, message: i64, by: String },
     #[error("lane '{lane}' is in use: a sandbox works on it")]
     #[code(Conflict, "in_use")]
     #[hint("wait for its end, or see which session it is: fairway session list")]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::message::{Channel, Message, OFFER_TIMEOUT_SECS, Priority, WaitReason};
+use crate::domain::message::{Channel, Message, OFFER_TIMEOUT_SECS, Priority, WaitReason, may_interrupt};
 use crate::domain::session::Activity;
 use crate::env::Timestamp;
 
@@ -74,7 +74,7 @@ impl Urgency {
             priority: message.priority,
             now: message.goes_now(),
             decision: message.is_decision(),
-            interrupts: message.may_interrupt(),
+            interrupts: may_interrupt(message.priority, &message.source),
         }
     }
 
